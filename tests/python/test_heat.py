@@ -7,11 +7,13 @@ import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 
 import slackwater as sw
@@ -341,14 +343,7 @@ def test_a_series_is_no_temperature() -> None:
     cold = sw.Series.from_values(SIX, [5.0, 5.0], unit="W")
     with pytest.raises(TypeError, match=r"outdoor_celsius .*, not a Series"):
         plan(outdoor_celsius=cold)
-    unit = sw.HeatUnit(
-        "house",
-        capacity_kwh_per_k=6,
-        loss_kw_per_k=0.2,
-        temperature_celsius=20,
-        comfort_celsius=(20, 23),
-        power_max_kw=3,
-        outdoor_celsius=cold,
-    )
-    with pytest.raises(TypeError, match="outdoor_celsius is a series in kW; give a number"):
-        sw.plan_site(prices, now=SIX, devices=[unit])
+    rooms = {"capacity_kwh_per_k": [6.0]}
+    for call in (sw.plan_heat_batch, partial(sw.plan_heat_row, room=0)):
+        with pytest.raises(TypeError, match=r"outdoor_celsius .*, not a Series"):
+            call(pa.table(rooms), prices, outdoor_celsius=cold)

@@ -165,7 +165,7 @@ PUBLIC: Any = sw
         ),
         (
             lambda: PUBLIC.Prices.from_series(None, unit="EUR/kWh"),
-            "data is None; give a series or frame of pandas, polars or pyarrow",
+            "of pandas, a frame of polars or a table of pyarrow, not None",
         ),
         (
             lambda: PUBLIC.plan_area(STAYS, PRICES, limit_kw=8, memory=3),

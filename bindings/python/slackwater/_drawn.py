@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from slackwater import _view
 from slackwater._palette import check_theme
+from slackwater._saved_plan import SavedPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from slackwater._palette import Theme
-    from slackwater._saved_plan import SavedPlan
     from slackwater._timeline import Picture
 
 
@@ -138,4 +138,5 @@ class Drawn:
     def _told_picture(self, zone: ZoneInfo) -> Picture:
         """The picture, with emissions among the facts beside it."""
         picture = self._picture(zone)
-        return replace(picture, facts=[*picture.facts, *_view.emissions(cast("SavedPlan", self))])
+        emissions = _view.emissions(self) if isinstance(self, SavedPlan) else []
+        return replace(picture, facts=[*picture.facts, *emissions])

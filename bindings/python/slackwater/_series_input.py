@@ -53,16 +53,24 @@ def numbers_of(values: Iterable[Any], name: str) -> list[float]:
 
 
 def read_table(
-    data: object, *, unit: str, time: str | None, end: str | None, value: str | None
+    data: object,
+    *,
+    unit: str,
+    time: str | None,
+    end: str | None,
+    value: str | None,
+    argument: str | None = "data",
 ) -> Table:
     """Take the columns of a series or a frame whose numbers are in a unit.
+
+    A caller that names the argument itself gives ``argument=None``.
 
     Raises:
         InputError: A column is missing or cannot be guessed, a cell is no time or number, or the
             values have the name of another unit.
         TypeError: ``data`` is no series or frame.
     """
-    columns, index = _columns_of(data)
+    columns, index = _columns_of(data, "" if argument is None else f"{argument}: ")
     if time is None and index is not None:
         time_name, times = index
     else:
@@ -148,7 +156,7 @@ def _zone_of(times: Times) -> str:
     return name if isinstance(name, str) else "UTC"
 
 
-def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
+def _columns_of(data: object, place: str) -> tuple[dict[str, Any], tuple[str, Any] | None]:
     """The columns of a series or frame, and its index if that has times."""
     made: Any = data
     if hasattr(made, "collect_schema") and callable(getattr(made, "collect", None)):
@@ -167,9 +175,8 @@ def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
         return columns, (name, list(starts.to_pydatetime())) if has_times else None
     if hasattr(made, "get_column"):  # A frame of polars.
         return {name: made.get_column(name).to_list() for name in made.columns}, None
-    if data is None:
-        raise TypeError("data is None; give a series or frame of pandas, polars or pyarrow")
     kind = type(data)
+    given = "None" if data is None else f"a {kind.__name__}"
     is_bare = kind.__module__.partition(".")[0] in ("polars", "numpy")
     way = (
         "numbers without times go with from_values"
@@ -177,8 +184,8 @@ def _columns_of(data: object) -> tuple[dict[str, Any], tuple[str, Any] | None]:
         else ("lists go with from_slots or from_values")
     )
     raise TypeError(
-        f"data: expected a series or frame of pandas, a frame of polars or a table of pyarrow, "
-        f"not a {kind.__name__}{' of polars' * (kind.__module__.startswith('polars'))}; {way}"
+        f"{place}expected a series or frame of pandas, a frame of polars or a table of pyarrow, "
+        f"not {given}{' of polars' * (kind.__module__.startswith('polars'))}; {way}"
     )
 
 

@@ -207,7 +207,7 @@ def _read_load(
         # An array of NumPy has no times; a series of pandas has them in its index.
         if isinstance(given, Sequence) or hasattr(given, "__array_interface__"):
             raise InputError("a list of numbers; give its first instant as start=")
-        return Series._read(given, "kW", unit)
+        return Series._read(given, "kW", unit, argument=None)
     if not isinstance(given, Iterable):
         what = "None" if given is None else f"a {type(given).__name__}"
         raise TypeError(f"{what}; give numbers, or a series with times")

@@ -15,7 +15,6 @@ from slackwater._record import Record
 from slackwater._saved_plan import SavedPlan
 from slackwater.prices import emission_price, priced
 from slackwater.questions import Replanned
-from slackwater.series import Series
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -269,7 +268,6 @@ def outdoor_periods(
         InputError: There are not as many numbers as slots.
         TypeError: It is a series, which has no unit of temperature.
     """
-    refuse_series_of_temperatures(outdoor_celsius)
     if not isinstance(outdoor_celsius, int | float):
         return power_periods("outdoor_celsius", outdoor_celsius, prices) or []
     # One number holds at all times, in gaps of the prices as well.
@@ -277,17 +275,6 @@ def outdoor_periods(
     ends = [end for _, end, _ in prices.slots[-1:]] + ([] if until is None else [until])
     last = max([now + timedelta(microseconds=1), *ends])
     return [(now, last, float(outdoor_celsius))]
-
-
-def refuse_series_of_temperatures(outdoor_celsius: object) -> None:
-    """Refuse a :class:`slackwater.Series` as a temperature: its units are of other quantities.
-
-    Raises:
-        TypeError: It is one.
-    """
-    if isinstance(outdoor_celsius, Series):
-        message = f"outdoor_celsius is a series in {outdoor_celsius.unit}"
-        raise TypeError(f"{message}; give a number, one for each slot, or periods, in °C")
 
 
 def plan_heat_row(
@@ -501,8 +488,6 @@ def cop_points(cop: float | Sequence[tuple[float, float]]) -> list[tuple[float, 
 def _periods(
     name: str, values: PowerOverTime | ArrowTable | None, curves: Sequence[Prices]
 ) -> list[tuple[datetime, datetime, float]]:
-    if name == "outdoor_celsius":
-        refuse_series_of_temperatures(values)
     if isinstance(values, int | float):
         return [(*_ALL_TIMES, float(values))]
     found, *others = [power_periods(name, values, curve) or [] for curve in curves] or [[]]

@@ -200,10 +200,11 @@ class Series:
         time: str | None = None,
         end: str | None = None,
         value: str | None = None,
+        argument: str | None = "data",
     ) -> Self:
         """Build a series in a unit from values whose name may end in ``named``."""
         name, factor = _unit_of(unit)
-        table = read_table(data, unit=named, time=time, end=end, value=value)
+        table = read_table(data, unit=named, time=time, end=end, value=value, argument=argument)
         meaning = Meaning(f"{NO_CURRENCY}/kWh", NO_CURRENCY, time_zone, *gaps)
         read = read_rows(table, meaning)
         return cls._wrap(_engine.Series.from_read(read, unit=name, factor=factor))
