@@ -204,10 +204,11 @@ def test_a_reader_gets_a_plan_and_pulls_the_cable(
     assert reader.left == []
 
 
-def test_the_site_of_the_guide_goes_with_its_settings(tmp_path: Path) -> None:
+def test_vehicles_and_site_of_the_guide_go_with_its_settings(tmp_path: Path) -> None:
     (tmp_path / "chargers").mkdir()
-    settings = settings_of(tmp_path, 2)
-    assert "sites.garage" in settings
     path = tmp_path / "settings.toml"
-    path.write_text(settings)
-    assert run_program("config", "check", "--config", path) == "The settings can be used.\n"
+    for block, name in ((2, "chargers.vehicles"), (3, "sites.garage")):
+        settings = settings_of(tmp_path, block)
+        assert name in settings
+        path.write_text(settings)
+        assert run_program("config", "check", "--config", path) == "The settings can be used.\n"

@@ -31,9 +31,10 @@ use std::ops::ControlFlow;
 
 /// Upper bound on the pricing rounds of an ascent.
 ///
-/// On 8,192 vehicles in 96 slots the bound is within 1e-4 of the optimum after 10 rounds, and
-/// within 1e-7 after 15. The rounds after that give the columns: the whole search to a gap of 1e-4 takes 214
-/// rounds with an ascent of 12, 70 with 16, 27 with 20, 28 with 24, 31 with 28, and 220 to 300 without.
+/// In a model of 8,192 vehicles in 96 slots (numpy) the bound is within 1e-4 of the optimum after 10
+/// rounds, and within 1e-7 after 15. The rounds after that give the columns: the whole search to a gap of
+/// 1e-4 takes 214 rounds with an ascent of 12, 70 with 16, 27 with 20, 28 with 24, 31 with 28, and some
+/// 300 without.
 pub(crate) const ASCENT_ROUNDS: usize = 24;
 
 /// Upper bound on the pricing rounds of an ascent that goes on under bounds that moved a little, from
