@@ -125,7 +125,6 @@ pub(crate) enum AnyPlan<'py> {
 /// See `slackwater.Plan.evaluate`.
 #[pyfunction]
 #[pyo3(signature = (plan, prices, *, export_prices, solar, load, demand, emissions))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python function")]
 pub(crate) fn evaluate(
     plan: AnyPlan<'_>,
     prices: &Prices,

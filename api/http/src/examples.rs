@@ -92,7 +92,9 @@ fn add_call(operation: &mut Operation, call: ExampleCall) {
 }
 
 fn set_example(content: Option<&mut RefOr<Content>>, example: Option<Value>) {
-    if let Some(RefOr::T(content)) = content {
+    if let Some(known) = content
+        && let RefOr::T(content) = known
+    {
         content.example = example;
     }
 }

@@ -468,7 +468,7 @@ mod tests {
             EvidenceLog::open_file(&path, None, noon())
                 .unwrap_err()
                 .to_string()
-                .contains("no text")
+                .contains("is not text")
         );
     }
 }

@@ -135,7 +135,8 @@ impl DualAscent {
         // A dual is free if the domain lets it follow the slope.
         let mut moved = along(&at.duals, &at.gradient, first_step / steepest);
         project(&mut moved);
-        let free: Vec<bool> = moved.iter().zip(&at.duals).map(|(a, b)| a != b).collect();
+        let free: Vec<bool> =
+            moved.iter().zip(&at.duals).map(|(a, b)| a.total_cmp(b).is_ne()).collect();
         let restrict = |values: &[f64]| -> Vec<f64> {
             values.iter().zip(&free).map(|(&v, &free)| if free { v } else { 0.0 }).collect()
         };
@@ -161,7 +162,9 @@ impl DualAscent {
         let scale = pairs
             .last()
             .map_or(first_step / steepest, |(step, fall)| dot(step, fall) / dot(fall, fall));
-        direction.iter_mut().for_each(|value| *value *= scale);
+        for value in &mut direction {
+            *value *= scale;
+        }
         for ((step, fall), part) in pairs.iter().zip(parts.iter().rev()) {
             let other = dot(fall, &direction) / dot(step, fall);
             add_to(&mut direction, step, part - other);
@@ -203,7 +206,9 @@ fn along(from: &[f64], direction: &[f64], length: f64) -> Vec<f64> {
 }
 
 fn add_to(sums: &mut [f64], values: &[f64], factor: f64) {
-    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * value);
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += factor * value;
+    }
 }
 
 #[cfg(test)]
