@@ -340,7 +340,7 @@ def test_watts_are_doubted() -> None:
 def test_a_series_is_no_temperature() -> None:
     """Its units are of power, intensity and price; W would be divided by 1000."""
     prices = sw.Prices.from_values(SIX, [0.3, 0.1], currency="EUR")
-    cold = sw.Series.from_values(SIX, [5.0, 5.0], unit="W")
+    cold: Any = sw.Series.from_values(SIX, [5.0, 5.0], unit="W")
     with pytest.raises(TypeError, match=r"outdoor_celsius .*, not a Series"):
         plan(outdoor_celsius=cold)
     rooms = {"capacity_kwh_per_k": [6.0]}

@@ -125,7 +125,7 @@ def test_with_certain_prices_it_is_the_cheapest_plan() -> None:
     plan = sw.plan_charge(
         prices, now=SIX, power_max_kw=7, targets=[(leaves, 12)], until=leaves, power_limits=limits
     )
-    same = {"power_max_kw": 7, "energy_kwh": 12, "shortfall_price_per_kwh": 5}
+    same: dict[str, Any] = {"power_max_kw": 7, "energy_kwh": 12, "shortfall_price_per_kwh": 5}
     one_state = sw.MarkovPrices(states=[prices], transitions=[[1]], first=[1])
     for each in (prices, sw.PriceTree(prices), one_state):
         made = sw.plan_policy(each, now=SIX, departures=[(leaves, 3)], power_limits=limits, **same)
