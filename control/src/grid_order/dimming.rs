@@ -11,7 +11,8 @@
 //!     g    0.8   0.75  0.7   0.65  0.6   0.55  0.5   0.45
 //! ```
 //!
-//! Source: Bundesnetzagentur, decision BK6-22-300 of 27 November 2023, annex 1, number 4.5.2. A grid
+//! Source: two public descriptions, which agree, of Bundesnetzagentur, decision BK6-22-300 of 27
+//! November 2023, annex 1, number 4.5.2; the decision itself was not at hand. A grid
 //! operator may not order less. The limit is on the part of the power drawn from the grid that these
 //! devices cause (number 2.3): other load does not count. The factors hold until another
 //! recommendation comes into force, and are an argument for that reason. Heat pumps and air
@@ -22,7 +23,7 @@ use slackwater_engine::units::{Power, kw};
 /// Power that one device keeps alone.
 pub const LEAST_POWER: Power = kw(4.2);
 
-/// Simultaneity factors of the decision, for two devices, three, and so on; the last also for more.
+/// Simultaneity factors as both descriptions state them, for two devices, three, and so on; the last also for more.
 pub const SIMULTANEITY_FACTORS: [f64; 8] = [0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45];
 
 /// Error of the simultaneity factors.

@@ -14,10 +14,11 @@
 //!
 //! The error hardly depends on the solution: of two similar ones most vehicles have the same plan.
 //! It is therefore measured first on one pricing round at the sample's best duals, which takes half
-//! the time of plans and proves a bound, and then on the plans. So corrected plans are within the bounds `b` up to a part of the first error, and repair moves
-//! the rest. `D(λ)` is the Lagrangian bound of all vehicles, from that round, and from one at newer
-//! duals if it is too low. Plans that miss the requested gap or any need are dropped, and rounds of all vehicles
-//! follow as for a smaller fleet.
+//! the time of plans and proves a bound, and then on the plans. So corrected plans are within the
+//! bounds `b` up to a part of the first error, and repair moves the rest. `D(λ)` is the Lagrangian
+//! bound of all vehicles, from that round, and from one at newer duals if it is too low. Plans that
+//! miss the requested gap or any need are dropped, and rounds of all vehicles follow as for a
+//! smaller fleet.
 //!
 //! | Symbol | Code |
 //! |---|---|
@@ -95,7 +96,7 @@ pub(crate) fn plan_by_sample(
         search.solve_corrected(SampleStart::Duals(start), &[], executor)
     });
     let first = solved.warm_start.clone();
-    // The error at the best duals is nearly that of the plans, and costs a round, which proves a bound.
+    // The error at the best duals is nearly that of the plans. Its round also proves a bound.
     if !solved.has_shortfall && solved.columns.best_duals.iter().any(|&dual| dual != 0.0) {
         let error = search.price_error(&solved, &mut progress, executor);
         solved = executor.finish_even_if_stopped(|executor| {
