@@ -38,7 +38,10 @@ PLACES = {
     "benches/RESULTS.md": "project/results.md",
     "engine/README.md": "project/engine.md",
 }
-LINK = re.compile(r"(?P<text>!?\[[^\]\n]*\])\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+# The text of a link may go on in the next line.
+LINK = re.compile(
+    r"(?P<text>!?\[[^\]\n]*(?:\n[^\]\n]+)?\])\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
+)
 
 FOREIGN_STYLE = re.compile(r"url\(['\"]?(https?:[^)'\"]*)")
 

@@ -44,9 +44,11 @@ def type_of(schema: Json) -> str:
     return " or ".join(texts)
 
 
-def operation_lines(path: str, method: str, operation: Json) -> Iterator[str]:
+def operation_lines(
+    path: str, method: str, operation: Json, level: str = "####"
+) -> Iterator[str]:
     """Section of one operation."""
-    yield f"#### {method.upper()} `{path}`"
+    yield f"{level} {method.upper()} `{path}`"
     yield ""
     yield operation["summary"]
     yield ""
@@ -138,7 +140,7 @@ def http_page() -> str:
     lines += ["## Events", ""]
     for name, methods in document["webhooks"].items():
         for method, operation in methods.items():
-            lines += operation_lines(name, method, operation)
+            lines += operation_lines(name, method, operation, "###")
             lines += example_lines(operation["requestBody"])
     lines += ["## Objects", ""]
     for name, schema in document["components"]["schemas"].items():
