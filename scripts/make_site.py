@@ -38,6 +38,20 @@ PLACES = {
     "benches/RESULTS.md": "project/results.md",
     "engine/README.md": "project/engine.md",
 }
+# Pages that are generated, by the file of the repository that a link to them names: its reader may
+# be on a page of the site, or in the repository. The Rust reference lies beside the site.
+GENERATED = {
+    "api/http/openapi.json": "reference/http.md",
+    "api/integration/src/lib.rs": "../slackwater_integration/index.html",
+    "bindings/python/slackwater/__init__.py": "reference/python/index.md",
+    "bindings/python/slackwater/area.py": "reference/python/batches.md",
+    "bindings/python/slackwater/cli/app.py": "reference/command-line.md",
+    "control/src/lib.rs": "../slackwater_control/index.html",
+    "deploy/settings.schema.json": "reference/settings.md",
+    "engine/src/lib.rs": "../slackwater_engine/index.html",
+    "scenarios/schema.json": "reference/scenarios.md",
+    "sim/src/lib.rs": "../slackwater_sim/index.html",
+}
 # The text of a link may go on in the next line.
 LINK = re.compile(
     r"(?P<text>!?\[[^\]\n]*(?:\n[^\]\n]+)?\])\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
@@ -68,21 +82,25 @@ def places() -> dict[Path, str]:
 def relocated(text: str, source: Path, known: dict[Path, str]) -> str:
     """Text of a page whose links lead to the places of files in the site.
 
-    A link to a file that is no page keeps its text only.
+    A link to a file that a page is generated from leads to that page; one to another file that is
+    no page keeps its text only.
     """
     here = Path(known[source]).parent
+    generated = {ROOT / file: place for file, place in GENERATED.items()}
 
     def replace(match: re.Match[str]) -> str:
         target = match["target"]
-        if urlsplit(target).scheme or target.startswith("reference/"):
+        if urlsplit(target).scheme:
             return match[0]
-        place = known.get((source.parent / target).resolve())
+        file = (source.parent / target).resolve()
+        place = known.get(file) or generated.get(file)
         if place is None:
-            is_generated = (
-                (source.parent / target).resolve().is_relative_to(ROOT / "docs/reference")
-            )
-            return match[0] if is_generated else match["text"].strip("[]")
-        return f"{match['text']}({os.path.relpath(place, here)}{match['anchor'] or ''})"
+            return match["text"].strip("[]")
+        link = f"{os.path.relpath(place, here)}{match['anchor'] or ''}"
+        if place.startswith("../"):
+            # MyST looks for the targets of its own links within the site.
+            return f'<a href="{link}">{match["text"].strip("[]")}</a>'
+        return f"{match['text']}({link})"
 
     return LINK.sub(replace, text)
 

@@ -223,7 +223,8 @@ COMMAND_LINE_INTRO = """\
 # Command line
 
 `pip install 'slackwater[cli]'` installs the program `slackwater`; `python -m slackwater` is the
-same. Invalid input prints one line and exits with code 2.
+same. Invalid input prints one line and exits with code 2. A number that looks like another unit,
+such as 7000 kW, is used as it is, and a line on stderr that begins with `warning:` tells it.
 """
 
 

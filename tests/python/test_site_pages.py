@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -53,7 +54,11 @@ def test_a_command_to_type_is_a_block_that_can_be_copied() -> None:
 def test_every_operation_and_setting_is_shown() -> None:
     pages = site_service.pages()
     http = pages["reference/http.md"]
-    assert http.count("\n#### ") == len(re.findall(r'"operationId"', openapi()))
+    document = json.loads(openapi())
+    for part, level in (("paths", "####"), ("webhooks", "###")):
+        for path, methods in document[part].items():
+            for method in methods:
+                assert f"\n{level} {method.upper()} `{path}`\n" in http
     settings = pages["reference/settings.md"]
     for name in ("drain_seconds", "sandbox.base.listen", "limits[].power_max_kw", "secret"):
         assert f"| `{name}` |" in settings or f"| `subscriptions[].{name}` |" in settings, name
@@ -78,6 +83,65 @@ def test_a_formula_that_cannot_be_shown_is_refused(formula: str) -> None:
     assert "<msub>" in site_extension.to_mathml("p_t", "inline")
 
 
+def test_a_link_to_a_generated_page_leads_to_its_source_in_the_repository() -> None:
+    written = {*site_pages.pages(), *site_service.pages()}
+    for file, place in make_site.GENERATED.items():
+        assert (ROOT / file).is_file()
+        crate = re.fullmatch(r"\.\./slackwater_\w+/index\.html", place)
+        assert place in written or crate, place
+
+
+def test_links_of_pages_lead_to_files_and_headings() -> None:
+    read = {path: path.read_text(encoding="utf-8") for path in markdown_files()}
+    assert len(read) > 40
+    dead = [
+        f"{path.relative_to(ROOT)}: {target}{anchor}"
+        for path, text in read.items()
+        for target, anchor in links_of(text)
+        if not leads_somewhere(path, target, anchor)
+    ]
+    assert dead == []
+
+
+def test_a_dead_link_of_a_page_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A `b` c\n\n[gone](gone.md) [x](#a-b-c) [y](page.md#d)\n```\n[z](z.md)\n```\n"
+    )
+    found = [leads_somewhere(page, *link) for link in links_of(page.read_text())]
+    assert found == [False, True, False]
+
+
+def markdown_files() -> list[Path]:
+    """Pages and notebooks of the repository, without folders of tools."""
+    found = [path for suffix in ("md", "ipynb") for path in ROOT.rglob(f"*.{suffix}")]
+    is_ours = r"(?!\.(?!github)|target/|.*/(\.|node_modules/|target/))"
+    return [path for path in found if re.match(is_ours, path.relative_to(ROOT).as_posix())]
+
+
+def prose(text: str) -> str:
+    """Text of a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def links_of(text: str) -> list[tuple[str, str]]:
+    """Targets and anchors of the links of a page to files."""
+    found = re.findall(r"\[[^\]\n]*(?:\n[^\]\n]+)?\]\(([^)#\s\\]*)(#[^)\s]*)?\)", prose(text))
+    return [(target, anchor) for target, anchor in found if not re.match(r"[a-z]+:", target)]
+
+
+def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
+    """Whether there is the file of a link, and the heading of one to a page, as GitHub names it."""
+    file = (page.parent / target).resolve() if target else page
+    if not file.exists() or not anchor or file.suffix != ".md":
+        return file.exists()
+    text = prose(file.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ +(.*)$", text, flags=re.MULTILINE)
+    shown = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    names = {re.sub(r"[^\w\- ]", "", heading.strip()).replace(" ", "-") for heading in shown}
+    return anchor[1:] in names
+
+
 def test_links_follow_the_places_of_files() -> None:
     source = ROOT / "docs/how-to/prices.md"
     known = {
@@ -89,6 +153,10 @@ def test_links_follow_the_places_of_files() -> None:
     expected = "[a](../project/design.md#words), [b](../tutorials/01-first-plan.ipynb)"
     assert make_site.relocated(links, source, known) == expected
     assert make_site.relocated("[c](../../Makefile)", source, known) == "c"
+    settings, crate = "../../deploy/settings.schema.json", "../../engine/src/lib.rs"
+    links = f"[e]({settings}), [f]({crate})"
+    expected = '[e](../reference/settings.md), <a href="../../slackwater_engine/index.html">f</a>'
+    assert make_site.relocated(links, source, known) == expected
     assert make_site.relocated("[d](https://example.org)", source, known).endswith("example.org)")
 
 
