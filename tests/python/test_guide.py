@@ -18,6 +18,9 @@ import page_examples as pages  # noqa: E402  it stands next to the other program
 
 DOCS = ROOT / "docs"
 
+# Numbers in examples look like what they are.
+pytestmark = pytest.mark.filterwarnings("error::slackwater.PlausibilityWarning")
+
 # Pages whose examples need a running service are tested in `test_guide_service.py`,
 # the example of an integration in `test_integration_example.py`, backups in `test_backup.py`,
 # chargers by OCPP in `tests/ocpp/test_first_charger.py`.
