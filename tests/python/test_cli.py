@@ -49,6 +49,14 @@ def test_reasons_come_when_asked_for(prices: Path) -> None:
     assert "Mon 20:00 to Mon 21:25: charges 10 kWh for 1.30 EUR" in answer.out
 
 
+@pytest.mark.filterwarnings("always::slackwater.PlausibilityWarning")
+def test_a_warning_is_one_line_and_is_told_once(prices: Path) -> None:
+    watts = [*NEED[:3], "7000", *NEED[4:], *TEN_BY_TEN]
+    answer = run("plan", "--prices", prices, *watts, "--explain")
+    assert answer.code == 0
+    assert answer.err == "warning: power_max_kw is 7000 kW; a power in W is divided by 1000\n"
+
+
 def test_a_shortfall_is_no_failure_and_is_named(prices: Path) -> None:
     by = ["--energy-kwh", "15", "--by", "2026-01-05T21:00+01:00"]
     answer = run("plan", "--prices", prices, *NEED, *by)

@@ -15,6 +15,7 @@ from slackwater.cli.area import area
 from slackwater.cli.batch import batch
 from slackwater.cli.plan import plan
 from slackwater.cli.saved import diff, explain, replay
+from slackwater.cli.screen import warnings_as_lines
 from slackwater.cli.stats import stats
 from slackwater.cli.stays import stays
 
@@ -56,7 +57,8 @@ def run(arguments: Sequence[str] | None) -> int:
     """Run a command and turn failures into one line and an exit code."""
     words = None if arguments is None else list(arguments)
     try:
-        code = app(args=words, prog_name="slackwater", standalone_mode=False)
+        with warnings_as_lines():
+            code = app(args=words, prog_name="slackwater", standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
     except (typer.Abort, KeyboardInterrupt):

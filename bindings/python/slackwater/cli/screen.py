@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TextIO
 
 from rich import box
 from rich.console import Console
@@ -24,6 +27,30 @@ def answers() -> Console:
 def remarks() -> Console:
     """The place for notes and warnings: stderr, one line each."""
     return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Print each warning once, as one line: its place in the source says nothing to a user."""
+    told: set[str] = set()
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        del category, filename, lineno, file, line
+        text = " ".join(str(message).split())
+        if text not in told:
+            told.add(text)
+            remarks().print(Text(f"warning: {text}", style="bold yellow"))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def titled(title: str, *, has_footer: bool = False) -> Table:
