@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -360,3 +361,73 @@ def test_other_errors_stay_as_they_are() -> None:
 def test_the_calls_of_the_table_are_fine(name: str) -> None:
     call, arguments = CALLS[name]
     call(**arguments)
+
+
+# Times near the ends of the calendar, which zones and horizons carry beyond it.
+FAR = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=timezone(-HOUR))]
+TIMES = [
+    (name, argument)
+    for name, (_, arguments) in CALLS.items()
+    for argument, value in arguments.items()
+    if isinstance(value, datetime)
+]
+
+
+@pytest.mark.parametrize("far", FAR, ids=["first", "last"])
+@pytest.mark.parametrize(("name", "argument"), TIMES)
+def test_a_time_near_the_ends_of_the_calendar_is_named(
+    name: str, argument: str, far: datetime
+) -> None:
+    call, arguments = CALLS[name]
+    far_text = rf"{argument}(\[0\])?: \d+-.* lies outside the years 10 to 9990"
+    text = f"^({far_text}|until is .*, which is before now)"
+    with pytest.raises(sw.InputError, match=text):
+        call(**(arguments | {argument: far}))
+
+
+@pytest.mark.parametrize("far", FAR, ids=["first", "last"])
+def test_such_a_time_is_named_where_it_stands(far: datetime) -> None:
+    load = sw.Load("house", power_kw=[(SIX, far, 1.0)])
+    with pytest.raises(sw.InputError, match=r"^devices\[0\]\.power_kw\[0\]\[1\]: \d+-"):
+        sw.plan_site(PRICES, now=SIX, devices=[load])
+    targets = [sw.Target(BY, 1), sw.Target(far, 2)]
+    with pytest.raises(sw.InputError, match=r"^targets\[1\]\.by: \d+-"):
+        sw.plan_charge(PRICES, now=SIX, power_max_kw=7, targets=targets)
+    with pytest.raises(sw.InputError, match=r"^at: \d+-"):
+        PRICES.price_at(far)
+
+
+ENDING: dict[str, Call] = {
+    **{name: CALLS[name] for name in CALLS if "until" in signature(CALLS[name][0]).parameters},
+    "plan_heat": (
+        sw.plan_heat,
+        {
+            "prices": PRICES,
+            "capacity_kwh_per_k": 5,
+            "loss_kw_per_k": 0.2,
+            "temperature_celsius": 20,
+            "comfort_celsius": (19, 22),
+            "power_max_kw": 3,
+            "cop": 3,
+            "outdoor_celsius": 5,
+        },
+    ),
+    "plan_capacity": (
+        sw.plan_capacity,
+        {"prices": PRICES, "tariff": "no-elvia-2026-07", "battery": BATTERY, "power_max_kw": 7},
+    ),
+    "flex.intent": (flex.intent, {"policy": WISH, "facts": FACTS}),
+}
+
+
+@pytest.mark.parametrize("name", ENDING)
+def test_an_end_before_the_present_is_refused(name: str) -> None:
+    call, arguments = ENDING[name]
+    text = "until is 2026-01-05 17:00:00+00:00, which is before now, 2026-01-05 18:00:00+00:00"
+    with pytest.raises(sw.InputError, match=re.escape(text)):
+        call(**(arguments | {"now": SIX, "until": SIX - HOUR}))
+
+
+def test_an_end_at_the_present_is_a_plan_of_nothing() -> None:
+    plan = sw.plan_charge(PRICES, now=SIX, until=SIX, power_max_kw=7, targets=[(BY, 7)])
+    assert (plan.energy_kwh, plan.shortfall_kwh) == (0, 7)

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import MethodDescriptorType, ModuleType
 from typing import ParamSpec, TypeVar
 
@@ -28,6 +28,8 @@ CONVERSIONS = (OverflowError, UnicodeEncodeError)
 # What PyO3 says of an argument of another type.
 NO_INSTANCE = re.compile(r"object is not an instance of '(\w+)'")
 PROCESSED = re.compile(r"while processing '(\w+)'")
+# What the native part says of a time near the ends of the calendar, without its place.
+OUTSIDE_OF_YEARS = re.compile(r"\S+ \S+( UTC)? lies outside the years (\d+) to (\d+)")
 
 
 def guard(module: ModuleType) -> None:
@@ -61,8 +63,24 @@ def _guarded(function: Callable[Given, Made], refusal: type[Exception]) -> Calla
             if wrong is not None:
                 raise TypeError(wrong) from error
             raise
+        except refusal as error:
+            placed = tell_time(error, function, given, named)
+            if placed is not None:
+                raise refusal(placed) from None
+            raise
 
     return call
+
+
+def check_until(until: datetime | None, now: datetime) -> datetime | None:
+    """Return the end of a plan, which is not before its start.
+
+    Raises:
+        InputError: It is.
+    """
+    if until is not None and until < now:
+        raise _engine.InputError(f"until is {until}, which is before now, {now}")
+    return until
 
 
 def check_time_max(time_max: timedelta | None) -> timedelta | None:
@@ -111,9 +129,7 @@ def describe(
     conversion: type[Exception],
 ) -> str:
     """Name the arguments that no number or text of the native part can hold."""
-    names = list(inspect.signature(function).parameters)
-    values = [*zip(names, given, strict=False), *named.items()]
-    leaves = [leaf for name, value in values for leaf in _leaves(name, value, DEPTH_MAX)]
+    leaves = _leaves_of(function, given, named)
     if conversion is UnicodeEncodeError:
         odd = [
             (name, text) for name, text in leaves if isinstance(text, str) and _has_surrogate(text)
@@ -123,6 +139,40 @@ def describe(
     whole = [(n, v) for n, v in leaves if isinstance(v, int) and not isinstance(v, bool)]
     numbers = [f"{name} is {_number(value)}" for name, value in _farthest(whole)[:NAMED_MAX]]
     return f"{' or '.join(numbers) or 'a whole number'}, which is out of range"
+
+
+def tell_time(
+    error: BaseException,
+    function: Callable[..., object],
+    given: tuple[object, ...],
+    named: Mapping[str, object],
+) -> str | None:
+    """Name the argument with a time that has no place in the calendar of the native part.
+
+    Returns:
+        The words with the place; ``None`` of another error, and of one that tells the place.
+    """
+    cause: BaseException | None = error
+    told = OUTSIDE_OF_YEARS.search(str(error))
+    while told is None and cause is not None:
+        told, cause = OUTSIDE_OF_YEARS.search(str(cause)), cause.__cause__
+    if told is None or (told.start() > 0 and not isinstance(error, TypeError)):
+        return None
+    first, last = int(told[2]), int(told[3])
+    times = [
+        (place, at)
+        for place, at in _leaves_of(function, given, named)
+        if isinstance(at, datetime) and at.tzinfo is not None
+    ]
+    far = (place for place, at in times if not first <= _utc_year(at) <= last)
+    return next((f"{place}: {told[0]}" for place in far), None)
+
+
+def _utc_year(at: datetime) -> int:
+    try:
+        return at.astimezone(UTC).year
+    except OverflowError:
+        return 0
 
 
 def _farthest(numbers: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -143,9 +193,17 @@ def _number(value: int) -> str:
     return str(value) if bits <= 128 else f"a whole number of {bits} bits"
 
 
+def _leaves_of(
+    function: Callable[..., object], given: tuple[object, ...], named: Mapping[str, object]
+) -> list[tuple[str, object]]:
+    """The whole numbers, texts and times inside of all arguments, each with its place."""
+    names = list(inspect.signature(function).parameters)
+    values = [*zip(names, given, strict=False), *named.items()]
+    return [leaf for name, value in values for leaf in _leaves(name, value, DEPTH_MAX)]
+
+
 def _leaves(name: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
-    """The numbers and texts inside of an argument, each with its place."""
-    if isinstance(value, str | int):
+    if isinstance(value, str | int | datetime):
         yield name, value
         return
     for place, inner in _parts(value) if depth > 0 else ():

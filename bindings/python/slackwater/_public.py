@@ -196,6 +196,10 @@ def _told(
     """An error of the machinery in words that help; ``None`` of any other."""
     if isinstance(error, _arguments.CONVERSIONS):
         return _engine.InputError(_arguments.describe(function, given, named, type(error)))
+    if isinstance(error, TypeError | _engine.InputError):
+        placed = _arguments.tell_time(error, function, given, named)
+        if placed is not None:
+            return _engine.InputError(placed)
     if isinstance(error, ModuleNotFoundError):
         if str(error.name).partition(".")[0] != DRAWING:
             return None

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_until
 from slackwater._conversion import warn_of_largest
 from slackwater._drawn import Drawn
 from slackwater._power import power_periods
@@ -224,7 +225,7 @@ def plan_capacity(
         billing_tariff(tariff),
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
-        until=until,
+        until=check_until(until, now),
         battery=native_battery(battery),
         discharge_efficiency=discharge_efficiency,
         power_max_kw=power_max_kw,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, time
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
-from slackwater import _engine, _public
+from slackwater import _arguments, _engine, _public
 from slackwater._record import Record
 from slackwater._row import entries, native_prices, row
 from slackwater.plan import Plan
@@ -257,7 +257,7 @@ def deadlines(
         charge_limit_percent: Where targets are cut; ``None`` is 100 %.
 
     Raises:
-        InputError: The policy is invalid, or the zone is unknown.
+        InputError: The policy is invalid, the zone is unknown, or ``until`` is before ``now``.
         TypeError: A time has no zone.
 
     Example:
@@ -278,7 +278,7 @@ def deadlines(
         _policy(policy),
         time_zone=time_zone,
         now=now,
-        until=until,
+        until=_arguments.check_until(until, now),
         charge_limit_percent=charge_limit_percent,
     )
     return [Deadline(*deadline) for deadline in found]
@@ -342,11 +342,17 @@ def intent(
         until: End of the known prices.
 
     Raises:
-        InputError: The policy is invalid, or the zone is unknown.
+        InputError: The policy is invalid, the zone is unknown, or ``until`` is before ``now``.
         TypeError: A time has no zone.
     """
     known = row(VehicleFacts, facts)
-    native = _engine.flex_intent(_policy(policy), known, time_zone=time_zone, now=now, until=until)
+    native = _engine.flex_intent(
+        _policy(policy),
+        known,
+        time_zone=time_zone,
+        now=now,
+        until=_arguments.check_until(until, now),
+    )
     return _intent(native)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_until
 from slackwater._conversion import warn_of_largest
 from slackwater._drawn import Drawn
 from slackwater._index import refuse_other_times
@@ -192,8 +193,8 @@ def plan_heat(
             temperature is no one in °C; a band is empty; a period has no length; the
             outdoor temperature has a gap or does not cover the plan; a number is NaN,
             infinite or beyond all measure; a least time is negative or above a day, a
-            state lies in the future, or one of them is given without ``on_off``; the
-            carbon intensity is missing at a time that has a price.
+            state lies in the future, or one of them is given without ``on_off``; ``until``
+            is before ``now``; the carbon intensity is missing at a time that has a price.
         TypeError: A time has no zone.
 
     Example:
@@ -236,7 +237,7 @@ ahead of Mon 21:00, until when this is the cheapest time.
     native = _engine.plan_heat(
         prices._native,
         now=now,
-        until=until,
+        until=check_until(until, now),
         capacity_kwh_per_k=capacity_kwh_per_k,
         loss_kw_per_k=loss_kw_per_k,
         temperature_celsius=temperature_celsius,

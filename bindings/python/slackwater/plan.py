@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_until
 from slackwater._drawn import Drawn
 from slackwater._record import Record
 from slackwater._row import native_battery
@@ -228,8 +229,9 @@ def plan_charge(
 
     Raises:
         InputError: A number is negative, NaN, infinite or beyond all measure;
-            power limits overlap; ``energy_max_kwh`` is below a target; the
-            carbon intensity is missing at a time that has a price.
+            power limits overlap; ``energy_max_kwh`` is below a target; ``until``
+            is before ``now``; the carbon intensity is missing at a time that has
+            a price.
         TypeError: A time has no zone.
 
     Example:
@@ -254,7 +256,7 @@ cheapest hours before Mon 21:00; the next kWh would be charged at Mon 20:25 (0.2
         now=now,
         power_max_kw=power_max_kw,
         targets=list_targets(Target, targets, unit="kWh"),
-        until=until,
+        until=check_until(until, now),
         reserve_kwh=reserve_kwh,
         energy_max_kwh=energy_max_kwh,
         power_limits=list(power_limits),
@@ -330,7 +332,7 @@ def plan_vehicle(
         power_max_kw=power_max_kw,
         battery=native_battery(battery),
         targets=list_targets(SocTarget, targets, unit="percent"),
-        until=until,
+        until=check_until(until, now),
         reserve_percent=reserve_percent,
         fill_when_negative=fill_when_negative,
         power_limits=list(power_limits),

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from slackwater import _engine, _view
-from slackwater._arguments import check_time_max
+from slackwater._arguments import check_time_max, check_until
 from slackwater._drawn import Drawn
 from slackwater._index import index_of, refuse_other_times
 from slackwater._saved_plan import SavedPlan
@@ -191,7 +191,8 @@ def plan_site(
             forecast is not known while there is a price; later blocks of
             energy are cheaper; a drive overlaps another one, lies outside the
             session of its vehicle or holds a deadline; the room of a heat unit
-            is refused by :func:`slackwater.plan_heat`; currencies differ.
+            is refused by :func:`slackwater.plan_heat`; ``until`` is before ``now``;
+            currencies differ.
         TypeError: A time has no zone.
 
     Example:
@@ -226,7 +227,7 @@ def plan_site(
         prices._native,
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
-        until=until,
+        until=check_until(until, now),
         devices=placed,
         groups=groups,
         import_limit=_limit("import", import_limit_kw, import_breach_price_per_kwh),

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slackwater import _engine, _view
+from slackwater._arguments import check_until
 from slackwater._drawn import Drawn
 from slackwater._engine import PlanTable
 from slackwater._record import Record
@@ -208,8 +209,8 @@ def plan_storage(
     Raises:
         InputError: A number is negative, NaN, infinite or beyond all measure;
             an efficiency is outside 0.01 to 1; a period ends before it starts;
-            consumption overlaps; the state of charge is unknown; the prices
-            are in two currencies.
+            consumption overlaps; the state of charge is unknown; ``until`` is
+            before ``now``; the prices are in two currencies.
         TypeError: A time has no zone.
 
     Example:
@@ -240,7 +241,7 @@ def plan_storage(
         prices._native,
         export_prices=None if export_prices is None else export_prices._native,
         now=now,
-        until=until,
+        until=check_until(until, now),
         battery=native_battery(battery),
         discharge_efficiency=discharge_efficiency,
         power_max_kw=power_max_kw,

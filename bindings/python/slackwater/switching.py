@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from slackwater import _engine, _view
-from slackwater._arguments import check_time_max
+from slackwater._arguments import check_time_max, check_until
 from slackwater._drawn import Drawn
 from slackwater._saved_plan import SavedPlan
 from slackwater.plan import Plan, Target, list_targets
@@ -167,7 +167,8 @@ def plan_switching(
     Raises:
         InputError: A number is negative, NaN, infinite or beyond all measure;
             ``power_min_kw`` is above ``power_max_kw``; a state lies in the
-            future; there are more than 1,500 slots before the last deadline.
+            future; ``until`` is before ``now``; there are more than 1,500 slots
+            before the last deadline.
         TypeError: A time has no zone, or a target is in percent.
 
     Example:
@@ -199,7 +200,7 @@ def plan_switching(
         power_max_kw=power_max_kw,
         power_min_kw=power_min_kw,
         targets=list_targets(Target, targets, unit="kWh"),
-        until=until,
+        until=check_until(until, now),
         power_limits=list(power_limits),
         start_cost=start_cost,
         sessions_max=sessions_max,
