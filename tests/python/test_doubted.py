@@ -19,6 +19,7 @@ BY = SIX + 4 * HOUR
 PRICES = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="EUR")
 CROWNS = sw.Prices.from_values(SIX, [0.3, 0.1, 0.2, 0.4], currency="NOK")
 WATTS = [900.0, 400.0, 2500.0, 700.0]
+JULY = datetime(2026, 6, 30, 22, tzinfo=UTC)
 
 
 def capacity(**changes: Any) -> sw.CapacityPlan:
@@ -31,6 +32,11 @@ def evaluated(**facts: Any) -> object:
     return sw.plan_site(PRICES, now=SIX, devices=[house, roof]).evaluate(PRICES, **facts)
 
 
+def billed(kw: float, tariff: str = "no-elvia-2026-07", **given: Any) -> sw.Bill:
+    load = sw.Series.from_values(JULY, [kw] * 31 * 24 * 4, unit="kW", slot=HOUR / 4)
+    return sw.bill(load, tariff, **given)
+
+
 Doubted = list[tuple[Callable[[], object], str]]
 
 OF_LOADS: Doubted = [
@@ -39,6 +45,11 @@ OF_LOADS: Doubted = [
     (lambda: capacity(load_kw=[(SIX, BY, 2500.0)]), "load_kw is 2500 kW; a power in W"),
     (
         lambda: capacity(peaks=[(SIX - HOUR, 4400.0)]),
+        "peaks.power_kw is 4400 kW; a power in W",
+    ),
+    (lambda: billed(2000.0), "load.power_kw is 2000 kW; a power in W"),
+    (
+        lambda: billed(1.0, peaks=[(JULY - HOUR, 4400.0)]),
         "peaks.power_kw is 4400 kW; a power in W",
     ),
     (lambda: evaluated(load=WATTS), "load.power_kw is 2500 kW; a power in W"),
@@ -57,6 +68,8 @@ def test_a_load_in_watts_is_doubted(call: Callable[[], object], text: str) -> No
 def test_likely_loads_raise_no_doubt() -> None:
     capacity(load_kw=[500.0, -30.0, 0.0, 999.0], peaks=[(SIX - HOUR, 900.0)])
     evaluated(load=[500.0] * 4, solar=[900.0] * 4)
+    billed(900.0)
+    billed(2000.0, "be-elia-30-70kv-2026", contracted_kva=2500)
 
 
 COLUMNS: dict[str, Any] = {

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from slackwater import _engine, _view
+from slackwater._conversion import warn_of_largest
 from slackwater._drawn import Drawn
 from slackwater._engine import BillingTariff, InputError
 from slackwater.series import Series
@@ -133,6 +134,10 @@ def bill(
             priced by; a power is NaN, infinite or, beside ``export``, negative.
         TypeError: A time has no zone, or the load is no load.
 
+    Warns:
+        PlausibilityWarning: A power looks like one in W, and no contracted power tells that the
+            customer is as large.
+
     Example:
         A flat kilowatt in July 2026 on the network tariff of Elvia:
 
@@ -155,6 +160,11 @@ different days'
         (name, _series(f"devices[{name!r}]", power, unit=unit, start=start, slot=slot)._native)
         for name, power in (devices or {}).items()
     ]
+    peaks = list(peaks)
+    if contracted_kw is None and contracted_kva is None:
+        name = "load.energy_kwh" if unit == "kWh" else "load.power_kw"
+        warn_of_largest(name, (value for _, _, value in series.slots))
+        warn_of_largest("peaks.power_kw", [power for _, power in peaks])
     native = _engine.bill_load(
         series._native,
         billing_tariff(tariff),
@@ -162,7 +172,7 @@ different days'
         devices=drawn,
         is_energy=unit == "kWh",
         months=[months] if isinstance(months, str) else None if months is None else list(months),
-        peaks=list(peaks),
+        peaks=peaks,
         contracted_kw=contracted_kw,
         contracted_kva=contracted_kva,
         fuse_amps=fuse_amps,
