@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -149,3 +150,35 @@ def test_naive_times_are_type_errors() -> None:
             power_max_kw=4,
             discharge_max_kw=4,
         )
+
+
+@pytest.mark.parametrize(
+    ("prices", "export_prices", "message"),
+    [
+        ({}, {}, "prices holds no price curve"),
+        ({"a": curve([0.1])}, {}, "export_prices holds no price curve; leave it out"),
+        (
+            {"a": curve([0.1])},
+            {"b": curve([0.2])},
+            "export_prices has 'b', which prices lacks: 'a'",
+        ),
+        (curve([0.1]), {}, "export_prices is a mapping where prices is not"),
+    ],
+)
+def test_prices_of_a_table_that_no_vehicle_can_have_are_refused(
+    prices: Any, export_prices: Any, message: str
+) -> None:
+    rows = pa.table(
+        {
+            "id": [1],
+            "price_id": ["a"],
+            "arrival": [SIX],
+            "departure": [SIX + timedelta(hours=1)],
+            "capacity_kwh": [10.0],
+            "soc_percent": [50.0],
+            "power_max_kw": [4.0],
+            "discharge_max_kw": [4.0],
+        }
+    )
+    with pytest.raises(sw.InputError, match=re.escape(message)):
+        sw.plan_storage_batch(rows, prices, export_prices)

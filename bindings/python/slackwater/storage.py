@@ -371,8 +371,9 @@ def plan_storage_batch(
             honour (``targets``, ``node``, …), earlier names, and names close
             to that of a column which is not there.
         prices: One curve for all, or curves by their ``price_id``.
-        export_prices: Price earned per sold kWh, in the same way. Without a
-            price nothing is sold.
+        export_prices: Price earned per sold kWh: one curve for all, or curves by
+            their ``price_id`` where ``prices`` are as well. A vehicle without one
+            sells nothing.
         carbon: As in :func:`slackwater.plan_charge`. With it the table has the
             columns ``carbon_kg`` and ``baseline_carbon_kg``; energy that is
             sold has no emissions of its own.
@@ -389,8 +390,9 @@ def plan_storage_batch(
 
     Raises:
         InputError: A column is missing or of a wrong type; prices are in
-            different currencies; only one of the price arguments is a mapping;
-            the carbon intensity is missing at a time that has a price.
+            different currencies; ``export_prices`` is a mapping where ``prices``
+            is not, holds no curve, or one of a name that ``prices`` lacks; the
+            carbon intensity is missing at a time that has a price.
 
     Example:
         >>> import pyarrow as pa
@@ -420,6 +422,7 @@ def plan_storage_batch(
         if export_prices is None:
             selling: list[_engine.Prices | None] = [None] * len(names)
         elif isinstance(export_prices, Mapping):
+            _check_export_names(export_prices, names)
             found = [export_prices.get(name) for name in names]
             selling = [None if each is None else each._native for each in found]
         else:
@@ -431,3 +434,18 @@ def plan_storage_batch(
     sold = None if export_prices is None else export_prices._native
     buying = [priced(prices, carbon)._native]
     return _engine.plan_storage_batch(vehicles, buying, [sold], None, intensity=intensity)
+
+
+def _check_export_names(export_prices: Mapping[str, Prices], names: list[str]) -> None:
+    """Refuse prices to sell at that no vehicle can have.
+
+    Raises:
+        InputError: There are none, or some have a name that is none of the prices to buy at.
+    """
+    if not export_prices and names:
+        message = "export_prices holds no price curve; leave it out to sell nothing"
+        raise _engine.InputError(message)
+    for name in export_prices:
+        if name not in names:
+            known = ", ".join(map(repr, names))
+            raise _engine.InputError(f"export_prices has {name!r}, which prices lacks: {known}")
