@@ -290,6 +290,11 @@ def test_a_bill_is_drawn() -> None:
     page = bill.to_html()
     assert "the step from 2 kW" in page
     assert "value-added tax" in bill._repr_html_()
+    # Months are those of the tariff's clocks, and so are pictures of them.
+    july = "Wed 1 Jul 2026 00:00 to "
+    assert july in page
+    assert july in bill._repr_html_()
+    assert "Tue 30 Jun 2026 22:00" in bill.to_html(time_zone="UTC")
 
 
 def of_devices(**car: Any) -> sw.BillingTariff:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from html import escape
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -136,6 +137,17 @@ def test_a_plan_is_drawn_with_its_level() -> None:
     assert labels == ["Power (kW)", "Price (NOK/kWh)", "Stored energy (kWh)"]
     assert "power of the tariff" in plan().to_html()
     assert "nothing is planned" not in {text.get_text() for text in figure.findobj(Text)}
+
+
+def test_cells_and_pages_have_the_clocks_of_the_sentences() -> None:
+    found = plan()
+    zone = found.tariff.time_zone
+    told = found.explain()[0].sentence.partition(": ")[2]
+    for markup in (found._repr_html_(), found.to_html()):
+        assert f"Period ({zone})" in markup
+        assert escape(told) in markup
+    assert "Period (UTC)" in found.to_html(time_zone="UTC")
+    assert found.plot().axes[-1].get_xlabel() == f"Time in {zone}"
 
 
 def test_a_picture_fills_what_the_battery_takes_and_gives() -> None:

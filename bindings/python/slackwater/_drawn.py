@@ -33,10 +33,17 @@ class Drawn:
         """Markup below the picture of a cell or a page."""
         raise NotImplementedError
 
+    def _own_zone(self) -> str:
+        """Zone on whose clocks the plan is told without another one."""
+        return "UTC"
+
+    def _zone(self, time_zone: str | ZoneInfo | None) -> ZoneInfo:
+        return _view.zone_of(self._own_zone() if time_zone is None else time_zone)
+
     def plot(
         self,
         *,
-        time_zone: str | ZoneInfo = "UTC",
+        time_zone: str | ZoneInfo | None = None,
         theme: Theme = "auto",
         ax: Axes | None = None,
         axes: Sequence[Axes] | None = None,
@@ -60,7 +67,8 @@ class Drawn:
         subtitle says so.
 
         Args:
-            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``.
+            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``. ``None`` is UTC; of a
+                bill and of a plan under a price of power it is that of the tariff.
             theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes or of matplotlib's
                 style.
             ax: Axes to draw the first panel into, alone.
@@ -88,20 +96,21 @@ class Drawn:
         """
         from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
 
-        picture = self._picture(_view.zone_of(time_zone))
+        picture = self._picture(self._zone(time_zone))
         return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
 
     def to_html(
         self,
         *,
-        time_zone: str | ZoneInfo = "UTC",
+        time_zone: str | ZoneInfo | None = None,
         theme: Theme = "auto",
         interactive: bool = True,
     ) -> str:
         """Write the plan as an HTML page that loads nothing and needs no network.
 
         Args:
-            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``.
+            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``. ``None`` is UTC; of a
+                bill and of a plan under a price of power it is that of the tariff.
             theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the reader.
             interactive: Whether a script of the page tells slot, prices, powers and reasons under
                 the pointer or the arrow keys. Without it the page has no script.
@@ -124,15 +133,15 @@ class Drawn:
         from slackwater.html import page  # noqa: PLC0415  a page is rarely wanted
 
         check_theme(theme)
-        zone = _view.zone_of(time_zone)
+        zone = self._zone(time_zone)
         sections = self._sections(zone)
         return page(self._told_picture(zone), sections, theme=theme, interactive=interactive)
 
     def _repr_html_(self) -> str:
-        """Draw the plan for a cell of a notebook, on the clocks of UTC."""
+        """Draw the plan for a cell of a notebook, on the clocks of :meth:`plot`."""
         from slackwater.html import card  # noqa: PLC0415  only notebooks need it
 
-        zone = _view.zone_of("UTC")
+        zone = self._zone(None)
         return card(self._told_picture(zone), self._sections(zone))
 
     def _told_picture(self, zone: ZoneInfo) -> Picture:

@@ -36,6 +36,10 @@ class Bill(_engine.Bill, Drawn):
             for line in self.lines
         ]
 
+    def _own_zone(self) -> str:
+        """Zone of the tariff, on whose clocks its months are."""
+        return self.tariff.time_zone
+
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._bill_picture import bill_picture  # noqa: PLC0415  only drawings need it
 

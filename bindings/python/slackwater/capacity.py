@@ -74,6 +74,10 @@ class CapacityPlan(_engine.CapacityPlan, Replanned, Drawn, SavedPlan):
         """
         return super().explain(time_zone=time_zone)
 
+    def _own_zone(self) -> str:
+        """Zone of the tariff, on whose clocks its months are."""
+        return self.tariff.time_zone
+
     def _picture(self, zone: ZoneInfo) -> Picture:
         from slackwater._bill_picture import capacity_picture  # noqa: PLC0415  only drawings
 
