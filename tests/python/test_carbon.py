@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -488,6 +489,59 @@ def test_more_for_carbon_is_never_more_carbon(
             assert high.cost >= low.cost - 1e-6
 
 
+def test_a_front_of_a_batch_is_that_of_its_sums() -> None:
+    """Each vehicle of a batch is planned alone, so sums of fronts are fronts."""
+    grid, per_kg, six = grid_of(GRAMS), [0.0, 0.3, 3.0], NOON
+    stay = {"arrival": six, "departure": six + HOURS * HOUR, "power_max_kw": 7.0}
+    rows = [{"id": 1, "energy_kwh": 9.0, **stay}, {"id": 2, "energy_kwh": 16.0, **stay}]
+    broken = {"id": 3, "energy_kwh": -1.0, **stay}
+    cars, prices = pa.Table.from_pylist([*rows, broken]), prices_of(CENTS)
+
+    def alone(vehicle: object, carbon: sw.Carbon) -> sw.Plan:
+        return sw.plan_row(cars, prices, vehicle=vehicle, carbon=carbon)
+
+    points = sw.pareto(
+        lambda carbon: sw.plan_batch(cars, prices, carbon=carbon),
+        intensity=grid,
+        prices_per_kg=per_kg,
+    )
+    fronts = [
+        sw.pareto(
+            partial(alone, row["id"]),
+            intensity=grid,
+            prices_per_kg=per_kg,
+        )
+        for row in rows
+    ]
+    for point, single in zip(points, zip(*fronts, strict=True), strict=True):
+        assert point.cost == pytest.approx(sum(each.cost for each in single))
+        assert point.carbon_kg == pytest.approx(sum(each.carbon_kg for each in single))
+    assert points[0].carbon_kg > points[-1].carbon_kg
+
+
+def test_a_front_of_a_plan_with_scenarios_has_expected_values() -> None:
+    """One scenario that is certain has the front of its prices."""
+    grid, prices = grid_of(GRAMS), prices_of(CENTS)
+    stay = {"id": "a", "arrival": NOON, "departure": END, "energy_kwh": 9.0, "power_max_kw": 7.0}
+    cars = pa.Table.from_pylist([stay])
+    scenario = sw.AreaScenario(probability=1, prices=prices, limit_kw=7)
+    points = sw.pareto(
+        lambda carbon: sw.plan_area_scenarios(
+            cars, [scenario], known_from=NOON, shortfall_price_per_kwh=9, carbon=carbon
+        ),
+        intensity=grid,
+        prices_per_kg=[0.0, 3.0],
+    )
+    alone = sw.pareto(
+        lambda carbon: sw.plan_row(cars, prices, vehicle="a", carbon=carbon),
+        intensity=grid,
+        prices_per_kg=[0.0, 3.0],
+    )
+    for point, expected in zip(points, alone, strict=True):
+        assert point.cost == pytest.approx(expected.cost, rel=1e-3)
+        assert point.carbon_kg == pytest.approx(expected.carbon_kg, rel=1e-3)
+
+
 def test_a_front_needs_emissions_and_prices() -> None:
     """A planner that ignores its argument is found out."""
     grid = grid_of(GRAMS)
@@ -495,3 +549,15 @@ def test_a_front_needs_emissions_and_prices() -> None:
         sw.pareto(lambda _: charge(prices_of(CENTS), None), intensity=grid, prices_per_kg=[1.0])
     with pytest.raises(sw.InputError, match="holds no price"):
         sw.pareto(lambda c: charge(prices_of(CENTS), c), intensity=grid, prices_per_kg=[])
+    policy: Any = sw.plan_policy(
+        prices_of(CENTS), now=NOON, power_max_kw=7, energy_kwh=5, shortfall_price_per_kwh=1
+    )
+    with pytest.raises(TypeError, match="not ChargePolicy, which knows no emissions"):
+        sw.pareto(lambda _: policy, intensity=grid, prices_per_kg=[1.0])
+    unknown = batteries_of(2)
+    with pytest.raises(sw.InputError, match="returns a PlanTable that does not know"):
+        sw.pareto(
+            lambda _: sw.plan_storage_batch(unknown, prices_of(CENTS)),
+            intensity=grid,
+            prices_per_kg=[1.0],
+        )

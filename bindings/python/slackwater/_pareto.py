@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from slackwater._engine import CapacityCost, InputError
+from slackwater._conversion import article
+from slackwater._engine import CapacityCost, InputError, PlanTable
 from slackwater._record import Record
+from slackwater.area_scenarios import AreaScenarioPlan
 from slackwater.prices import emission_price
 from slackwater.site_devices import Carbon
 
@@ -47,7 +50,7 @@ class _Planned(Protocol):
 
 
 def pareto(
-    plan: Callable[[Carbon], _Planned],
+    plan: Callable[[Carbon], _Planned | PlanTable | AreaScenarioPlan],
     *,
     intensity: Series | list[tuple[datetime, datetime, float]],
     prices_per_kg: Iterable[float],
@@ -60,7 +63,9 @@ def pareto(
 
     Args:
         plan: Makes a plan for a :class:`slackwater.Carbon`, with any planner
-            that takes ``carbon=`` and returns one plan.
+            that takes ``carbon=``. Of a batch the sums of its rows count, of a
+            plan with scenarios the expected values. A :class:`ChargePolicy`
+            does not know its emissions.
         intensity: Carbon intensity, as of :class:`slackwater.Carbon`.
         prices_per_kg: Prices of a kg, in the currency of the plans.
 
@@ -70,7 +75,8 @@ def pareto(
 
     Raises:
         InputError: There is no price, or a plan does not know its emissions.
-        TypeError: ``plan`` returns no plan.
+        TypeError: ``plan`` returns no plan, or a policy.
+        ImportError: ``plan`` returns a batch, and pyarrow is not installed.
 
     Example:
         >>> from datetime import UTC, datetime
@@ -95,17 +101,38 @@ def pareto(
     for price in sorted(prices_per_kg):
         carbon = Carbon(price_per_kg=price, intensity=intensity)
         planned = plan(carbon)
-        if not hasattr(planned, "carbon_kg"):
-            kind = type(planned).__name__.replace("NoneType", "None")
-            raise TypeError(f"plan has to return a plan, not {kind}")
-        kg = planned.carbon_kg
+        cost, kg = _totals(planned)
         if kg is None:
-            kind = type(planned).__name__
-            message = f"plan returns a {kind} that does not know its emissions: it was made without"
-            raise InputError(f"{message} carbon=; give the planner the Carbon that plan is given")
-        cost = planned.cost.total if isinstance(planned.cost, CapacityCost) else planned.cost
+            kind = type(planned)
+            message = f"plan returns {article(kind)} {kind.__name__} that does not know its"
+            way = "it was made without carbon=; give the planner the Carbon that plan is given"
+            raise InputError(f"{message} emissions: {way}")
         cost = emission_price(carbon).cost_without(cost, kg)
         points.append(ParetoPoint(price, cost, kg))
     if not points:
         raise InputError("prices_per_kg holds no price; give at least one")
     return points
+
+
+def _totals(planned: _Planned | PlanTable | AreaScenarioPlan) -> tuple[float, float | None]:
+    """Cost and emissions of a plan or a batch; the latter are ``None`` if they are not known."""
+    if isinstance(planned, PlanTable):
+        return _sum(planned, "cost") or 0.0, _sum(planned, "carbon_kg")
+    if isinstance(planned, AreaScenarioPlan):
+        return planned.expected_cost, planned.expected_carbon_kg
+    if not hasattr(planned, "carbon_kg"):
+        kind = type(planned).__name__.replace("NoneType", "None")
+        way = ", which knows no emissions" if hasattr(planned, "expected_cost") else ""
+        raise TypeError(f"plan has to return a plan, not {kind}{way}")
+    cost = planned.cost.total if isinstance(planned.cost, CapacityCost) else planned.cost
+    return cost, planned.carbon_kg
+
+
+def _sum(plans: PlanTable, name: str) -> float | None:
+    """Sum of a column without its rows in error; ``None`` if there is no such column."""
+    if name not in plans.column_names:
+        return None
+    import pyarrow as pa  # noqa: PLC0415  an optional extra
+
+    numbers = pa.table(plans)[name].to_pylist()
+    return fsum(number for number in numbers if number is not None)

@@ -563,7 +563,7 @@ no power in a cheaper time.
     def plot(
         self,
         *,
-        time_zone: str | ZoneInfo = "UTC",
+        time_zone: str | ZoneInfo | None = None,
         theme: Theme = "auto",
         ax: Axes | None = None,
         axes: Sequence[Axes] | None = None,
@@ -581,7 +581,8 @@ no power in a cheaper time.
         if there are several below the one that is drawn, and ``vehicles``.
 
         Args:
-            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``.
+            time_zone: Zone of the time axis: an IANA name or a ``ZoneInfo``;
+                ``None`` is UTC.
             theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the axes
                 or of matplotlib's style.
             ax: Axes to draw the first panel into, alone.
@@ -605,13 +606,13 @@ no power in a cheaper time.
         """
         from slackwater.plot import draw  # noqa: PLC0415  matplotlib is an optional extra
 
-        picture = self._picture(_view.zone_of(time_zone), node=node, vehicles=vehicles)
+        picture = self._picture(self._zone(time_zone), node=node, vehicles=vehicles)
         return draw(picture, theme=theme, ax=ax, axes=axes, figsize=figsize)
 
     def to_html(
         self,
         *,
-        time_zone: str | ZoneInfo = "UTC",
+        time_zone: str | ZoneInfo | None = None,
         theme: Theme = "auto",
         interactive: bool = True,
         names: Sequence[object] | None = None,
@@ -624,7 +625,8 @@ no power in a cheaper time.
         only the first.
 
         Args:
-            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``.
+            time_zone: Zone of all times: an IANA name or a ``ZoneInfo``;
+                ``None`` is UTC.
             theme: ``"light"``, ``"dark"``, or ``"auto"`` for that of the
                 reader.
             interactive: Whether a script of the page tells the values of the
@@ -645,7 +647,7 @@ no power in a cheaper time.
             self._nodes,
             names=names,
             title=title,
-            time_zone=time_zone,
+            time_zone=self._zone(time_zone),
             theme=theme,
             interactive=interactive,
         )
@@ -655,7 +657,7 @@ no power in a cheaper time.
         from slackwater.html import card  # noqa: PLC0415  only notebooks need it
 
         top = next(node.name for node in self._nodes if node.parent is None)
-        return card(self._picture(_view.zone_of("UTC"), node=top), [])
+        return card(self._picture(self._zone(None), node=top), [])
 
     def report(
         self,
