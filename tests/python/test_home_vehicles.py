@@ -264,3 +264,18 @@ def test_a_vehicle_with_a_least_power_or_steps_gets_what_it_needs(device: dict[s
     ideal = home.simulate(home.stays(), is_known=True, step=HOUR)
     assert result.hindsight_cost == ideal.hindsight_cost
     assert result.cost >= ideal.cost - Decimal("1e-4")
+
+
+def test_a_view_of_a_home_tells_what_it_holds() -> None:
+    home = Home(3, AUTUMN)
+    told = []
+
+    def wait(view: sw.HomeView) -> sw.HomeCommand:
+        told.append(repr(view))
+        return sw.HomeCommand()
+
+    home.simulate(home.stays(), is_known=True, policy=wait)
+    assert told[0] == (
+        "HomeView(battery 0 at 2026-10-24 22:00Z, 3.2 kWh (40 %), up to 3 kW and -2.2 kW, "
+        "1 vehicle to charge, prices known to 2026-10-25 23:00Z)"
+    )

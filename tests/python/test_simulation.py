@@ -174,6 +174,20 @@ def test_a_view_holds_only_what_was_known() -> None:
     assert seen == expected
 
 
+def test_a_view_tells_what_it_holds() -> None:
+    told = []
+
+    def wait(view: sw.View) -> float:
+        told.append(repr(view))
+        return 0.0
+
+    sw.simulate(wait, table(), hours(0.1, 0.2, 0.3, 0.1))
+    assert told[1] == (
+        "View(stay 0 at 2026-01-05 18:15Z, 10 kWh missing, leaves 2026-01-05 22:00Z, up to 10 kW, "
+        "prices known to 2026-01-05 19:00Z)"
+    )
+
+
 def test_commands_of_every_form() -> None:
     settled = hours(0.20, 0.30, 0.10, 0.40)
 

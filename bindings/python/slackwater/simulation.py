@@ -114,6 +114,14 @@ class View(_engine.View):
         then = [(probability, Prices._wrap(prices)) for probability, prices in branches]
         return PriceTree(Prices._wrap(certain), then=then)
 
+    def __repr__(self) -> str:
+        """Tell the stay, the present, what is missing, the departure, and known prices."""
+        return (
+            f"View(stay {self.stay} at {_instant(self.now)}, {self.missing_kwh:.6g} kWh missing, "
+            f"leaves {_instant(self.departure)}, up to {self.power_max_kw:g} kW, "
+            f"{_known(self.prices)})"
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Replan(Record):
@@ -205,6 +213,26 @@ class HomeView(_engine.HomeView):
             TypeError: ``at`` has no zone.
         """
         return super().price_at(at)
+
+    def __repr__(self) -> str:
+        """Tell the battery, the present, its state of charge, vehicles, and known prices."""
+        stays = len(self.stays)
+        waiting = f"{_view.counted(stays, 'vehicle')} to charge, " if stays else ""
+        return (
+            f"HomeView(battery {self.battery} at {_instant(self.now)}, {self.stored_kwh:.6g} kWh "
+            f"({self.soc_percent:.3g} %), up to {self.power_max_kw:g} kW and "
+            f"-{self.discharge_max_kw:g} kW, {waiting}{_known(self.prices)})"
+        )
+
+
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}Z"
+
+
+def _known(prices: Prices) -> str:
+    """Words about the end of known prices."""
+    slots = prices.slots
+    return f"prices known to {_instant(slots[-1].end)}" if slots else "no prices known"
 
 
 Command: TypeAlias = (
