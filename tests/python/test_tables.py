@@ -324,6 +324,52 @@ def test_the_page_tells_what_each_result_can_do() -> None:
         assert told == [can(result, name) for result in made], name
 
 
+# How each method of that page that needs no facts beside the plan is called.
+USES: dict[str, Callable[[Any], object]] = {
+    "explain": lambda each: (
+        each.explain(pa.table(each)["id"][0].as_py())
+        if isinstance(each, sw.AreaPlan)
+        else each.explain()
+    ),
+    "evaluate": lambda each: each.evaluate(each.prices).cost,
+    "intervals_table": lambda each: each.intervals_table(),
+    "load": lambda each: each.load(HOUR),
+    "plot": lambda each: (
+        each.plot(at=each.slots[0].start, wanted_kwh=1.0)
+        if isinstance(each, sw.ChargePolicy)
+        else each.plot()
+    ),
+    "to_html": lambda each: each.to_html(),
+    "to_json": lambda each: each.to_json(),
+    "to_dict": lambda each: each.to_dict(),
+    "diff": lambda each: len(each.diff(each)) == 0,
+    "certificate.verify": lambda each: each.certificate.verify().holds,
+    "verify": lambda each: each.verify().holds,
+}
+
+
+@pytest.mark.parametrize("make", RESULTS)
+def test_what_a_result_can_do_works(make: Callable[[], Any]) -> None:
+    result = make()
+    used = [name for name in USES if can(result, name)]
+    assert len(used) >= 2
+    for name in used:
+        assert USES[name](result) not in (None, False), name
+
+
+@pytest.mark.parametrize("make", [*saved_plans.KINDS, test_heat.plan, test_policy.policy])
+def test_a_plan_becomes_a_dictionary(make: Callable[[], Any]) -> None:
+    plan = make()
+    plain = plan.to_dict()
+    assert json.loads(json.dumps(plain, default=str)).keys() == plain.keys()
+    assert {"prices", "request"}.isdisjoint(plain)
+    assert plain["certificate"] == plan.certificate.to_dict()
+    assert plain["slots"] == [slot.to_dict() for slot in plan.slots]
+    for name in ("cost", "savings", "carbon_kg", "gap", "currency", "now"):
+        assert (name in plain) == hasattr(plan, name)
+        assert plain.get(name) == getattr(plan, name, None)
+
+
 @pytest.mark.parametrize("make", [*saved_plans.KINDS, test_heat.plan])
 def test_the_load_of_a_plan_has_all_its_energy(make: Callable[[], Any]) -> None:
     plan = make()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 
 class Record:
@@ -29,18 +29,19 @@ class Record:
         names = getattr(self, "_fields", None)
         if names is None:
             names = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]  # no named tuple
-        return {name: _plain(getattr(self, name)) for name in names if not name.startswith("_")}
+        return {name: plain(getattr(self, name)) for name in names if not name.startswith("_")}
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A value with dictionaries in place of records, also within lists, tuples and mappings."""
     if isinstance(value, Record) or hasattr(type(value), "__match_args__"):
         to_dict = getattr(value, "to_dict", None)
         return value if to_dict is None else to_dict()
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
+    is_table = hasattr(type(value), "column_names") and hasattr(type(value), "__getitem__")
+    if isinstance(value, list) or is_table:
+        return [plain(entry) for entry in cast("Sequence[object]", value)]
     if type(value) is tuple:
-        return tuple(_plain(entry) for entry in value)
+        return tuple(plain(entry) for entry in value)
     if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: plain(entry) for key, entry in value.items()}
     return value
