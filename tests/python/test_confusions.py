@@ -223,6 +223,17 @@ def test_prices_that_end_before_a_plan_are_told(call: Callable[[], Any]) -> None
     assert "prices end before it starts" in plan.to_html()
 
 
+def test_a_load_with_other_times_has_a_way_to_be_given() -> None:
+    hours = pd.date_range("2026-01-05 18:00", periods=3, freq="h", tz="UTC")
+    series = pd.Series([0.5, 0.7, 0.6], index=hours)
+    flat = sw.Prices.from_slots([(SIX, SIX + 3 * HOUR, 0.2)], currency="EUR")
+    with pytest.raises(sw.InputError, match=r"; Series\.from_series\(x, unit='kW'\) keeps these"):
+        sw.plan_site(flat, now=SIX, devices=[sw.Load("house", power_kw=series)])
+    power = sw.Series.from_series(series, unit="kW")
+    plan = sw.plan_site(flat, now=SIX, devices=[sw.Load("house", power_kw=power)])
+    assert plan.cost == pytest.approx(0.36)
+
+
 def test_a_plan_that_may_not_last_does_not_blame_the_prices() -> None:
     assert "prices" not in repr(charge(until=SIX))
 

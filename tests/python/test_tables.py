@@ -80,6 +80,18 @@ def test_a_table_is_pickled_and_copied(make: Any) -> None:
         assert repr(twin) == repr(table)
 
 
+def test_who_asks_a_table_as_one_of_another_library_is_told_the_way() -> None:
+    plans: Any = batch()
+    plan: Any = saved_plans.charge()
+    for table in (plans, plan, plan.intervals, area()):
+        with pytest.raises(AttributeError, match=r"to_polars'; polars\.DataFrame\(x\) reads it$"):
+            _ = table.to_polars
+    with pytest.raises(AttributeError, match=r"; it is a column: polars\.DataFrame\(x\)\['cost'\]"):
+        _ = plans.cost
+    with pytest.raises(AttributeError, match=r"no attribute 'costs'$"):
+        _ = plans.costs
+
+
 def test_a_table_says_its_rows_and_columns() -> None:
     table = monthly()
     assert type(table) is sw.Table

@@ -9,6 +9,8 @@ from typing import Any
 
 from slackwater import _engine
 
+POWER_WAY = "Series.from_series(x, unit='kW') keeps these times"
+
 
 class Indexed(list[Any]):
     """Converted numbers, with the index of the series that they come from.
@@ -62,10 +64,16 @@ def refuse_other_times(
         if given != start:
             place = f"{name}: index[{position}] is"
             own = f"{each} {position} starts {start}"
-            raise _engine.InputError(f"{place} {_difference(given, own)}")
+            way = _way(name) if getattr(given, "tzinfo", None) is not None else ""
+            raise _engine.InputError(f"{place} {_difference(given, own)}{way}")
     if len(times) != len(starts):
         message = f"{name}: the index has {len(times)} times for {len(starts)} {each}s"
-        raise _engine.InputError(message)
+        raise _engine.InputError(message + _way(name))
+
+
+def _way(name: str) -> str:
+    """Where powers may have times of their own, say how."""
+    return f"; {POWER_WAY}" if name.endswith("_kw") else ""
 
 
 def _difference(given: object, own: str) -> str:

@@ -26,6 +26,12 @@ from slackwater import _arguments, _conversion, _engine
 PACKAGE = "slackwater"
 # The only library that is not there without an extra.
 DRAWING = "matplotlib"
+# What reads a table of ours, by the method that tables of other libraries have for it.
+READERS = {
+    "to_arrow": "pyarrow.table(x)",
+    "to_pandas": "pandas.DataFrame.from_arrow(x)",
+    "to_polars": "polars.DataFrame(x)",
+}
 # Nodes of an area name themselves in what is wrong with them, where they are planned.
 SELF_CHECKED = {"Node"}
 # The command line hands over what it reads as JSON.
@@ -94,9 +100,18 @@ def guard_attributes(kind: type[Any]) -> None:
         message = f"{owner!r} object has no attribute {name!r}"
         if today is not None:
             message = f"`{name}` of {owner} is called `{today}`"
+        elif hasattr(type(self), "__arrow_c_stream__") and not name.startswith("_"):
+            message += _way_to_read(self, name)
         raise AttributeError(message, name=name, obj=self)
 
     kind.__getattr__ = __getattr__
+
+
+def _way_to_read(table: object, name: str) -> str:
+    """How a library of tables reads what is asked for; nothing if it is no such name."""
+    if hasattr(type(table), "column_names") and name in getattr(table, "column_names", ()):
+        return f"; it is a column: polars.DataFrame(x)[{name!r}], or in any other Arrow library"
+    return f"; {READERS[name]} reads it" if name in READERS else ""
 
 
 def _guard_class(kind: type[Any]) -> None:
