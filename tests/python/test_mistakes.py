@@ -187,7 +187,12 @@ ROWS_OF_PRICES: list[Row] = [
     (
         "a frame for prices",
         lambda: charge(prices=FRAME),
-        "prices has to be Prices, as Prices.from_arrow makes them, not a DataFrame",
+        "prices has to be Prices, as Prices.from_series makes them, not a DataFrame",
+    ),
+    (
+        "a frame for the prices of a batch",
+        lambda: sw.plan_batch(CARS, FRAME),
+        "prices has to be Prices, as Prices.from_series makes them, not a DataFrame",
     ),
     (
         "a series for prices",

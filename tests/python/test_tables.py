@@ -82,8 +82,9 @@ def test_a_table_is_pickled_and_copied(make: Any) -> None:
 
 def test_who_asks_a_table_as_one_of_another_library_is_told_the_way() -> None:
     plans: Any = batch()
-    plan: Any = saved_plans.charge()
-    for table in (plans, plan, plan.intervals, area()):
+    plan = saved_plans.charge()
+    tables: list[Any] = [plans, plan, plan.intervals, area()]
+    for table in tables:
         with pytest.raises(AttributeError, match=r"to_polars'; polars\.DataFrame\(x\) reads it$"):
             _ = table.to_polars
     with pytest.raises(AttributeError, match=r"; it is a column: polars\.DataFrame\(x\)\['cost'\]"):

@@ -230,8 +230,10 @@ def _prices(place: str, value: Any) -> object:
         raise WrongError(TypeError(f"{place} is a Series in {value.unit}; give Prices"))
     if not isinstance(value, Prices):
         has_columns = hasattr(value, "__arrow_c_stream__")
-        way = "from_arrow" if has_columns else "from_values"
-        raise _mistyped(place, f"Prices, as Prices.{way} makes them", value)
+        way = "from_series" if has_columns else "from_values"
+        wrong = _mistyped(place, f"Prices, as Prices.{way} makes them", value)
+        # A series or a frame is meant as prices, also where something else may stand.
+        raise WrongError(wrong.error, depth=1) if has_columns else wrong
     return value
 
 
