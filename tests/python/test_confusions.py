@@ -234,6 +234,15 @@ def test_a_load_with_other_times_has_a_way_to_be_given() -> None:
     assert plan.cost == pytest.approx(0.36)
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
+def test_an_index_of_the_hours_that_clocks_repeat_is_that_of_the_slots(zone: str) -> None:
+    hours = pd.date_range("2026-10-25", periods=8, freq="h", tz="Europe/Berlin").tz_convert(zone)
+    prices = sw.Prices.from_series(pd.Series(0.2, index=hours), unit="EUR/kWh")
+    house = sw.Load("house", power_kw=pd.Series(1.0, index=hours))
+    plan = sw.plan_site(prices, now=hours[0], devices=[house])
+    assert plan.cost == pytest.approx(8 * 0.2)
+
+
 def test_a_plan_that_may_not_last_does_not_blame_the_prices() -> None:
     assert "prices" not in repr(charge(until=SIX))
 

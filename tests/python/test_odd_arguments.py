@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from inspect import signature
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -431,3 +432,14 @@ def test_an_end_before_the_present_is_refused(name: str) -> None:
 def test_an_end_at_the_present_is_a_plan_of_nothing() -> None:
     plan = sw.plan_charge(PRICES, now=SIX, until=SIX, power_max_kw=7, targets=[(BY, 7)])
     assert (plan.energy_kwh, plan.shortfall_kwh) == (0, 7)
+
+
+def test_the_order_of_times_is_not_that_of_clocks_that_go_back() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    now = datetime(2026, 10, 25, 2, 30, tzinfo=berlin)
+    until = datetime(2026, 10, 25, 2, 0, tzinfo=berlin, fold=1)
+    prices = sw.Prices.from_values(now, [0.1], currency="EUR")
+    plan = sw.plan_charge(prices, now=now, until=until, power_max_kw=8, targets=[(until, 4)])
+    assert plan.shortfall_kwh == 0
+    with pytest.raises(sw.InputError, match="before now"):
+        sw.plan_charge(prices, now=until, until=now, power_max_kw=8, targets=[])

@@ -78,7 +78,8 @@ def check_until(until: datetime | None, now: datetime) -> datetime | None:
     Raises:
         InputError: It is.
     """
-    if until is not None and until < now:
+    # Times of one zone are compared by what its clocks show, which is not the order in autumn.
+    if until is not None and _utc(until) < _utc(now):
         raise _engine.InputError(f"until is {until}, which is before now, {now}")
     return until
 
@@ -164,15 +165,16 @@ def tell_time(
         for place, at in _leaves_of(function, given, named)
         if isinstance(at, datetime) and at.tzinfo is not None
     ]
-    far = (place for place, at in times if not first <= _utc_year(at) <= last)
+    far = (place for place, at in times if not first <= _utc(at).year <= last)
     return next((f"{place}: {told[0]}" for place in far), None)
 
 
-def _utc_year(at: datetime) -> int:
+def _utc(at: datetime) -> datetime:
+    """A time in UTC, as far as the calendar goes."""
     try:
-        return at.astimezone(UTC).year
+        return at.astimezone(UTC)
     except OverflowError:
-        return 0
+        return at.replace(tzinfo=UTC)
 
 
 def _farthest(numbers: list[tuple[str, int]]) -> list[tuple[str, int]]:

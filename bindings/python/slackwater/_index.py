@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from numbers import Real
 from typing import Any
 
@@ -61,7 +61,7 @@ def refuse_other_times(
     if all(isinstance(time, Real) for time in times):
         return
     for position, (given, start) in enumerate(zip(times, starts, strict=False)):
-        if given != start:
+        if _in_utc(given) != start:
             place = f"{name}: index[{position}] is"
             own = f"{each} {position} starts {start}"
             way = _way(name) if getattr(given, "tzinfo", None) is not None else ""
@@ -69,6 +69,12 @@ def refuse_other_times(
     if len(times) != len(starts):
         message = f"{name}: the index has {len(times)} times for {len(starts)} {each}s"
         raise _engine.InputError(message + _way(name))
+
+
+def _in_utc(at: object) -> object:
+    """An aware time in UTC: one that clocks show twice is equal to no time of another zone."""
+    is_aware = isinstance(at, datetime) and at.tzinfo is not None
+    return at.astimezone(UTC) if is_aware else at
 
 
 def _way(name: str) -> str:
