@@ -73,8 +73,7 @@ def refuse_other_times(
 
 def _in_utc(at: object) -> object:
     """An aware time in UTC: one that clocks show twice is equal to no time of another zone."""
-    is_aware = isinstance(at, datetime) and at.tzinfo is not None
-    return at.astimezone(UTC) if is_aware else at
+    return at.astimezone(UTC) if isinstance(at, datetime) and at.tzinfo is not None else at
 
 
 def _way(name: str) -> str:
