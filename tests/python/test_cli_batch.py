@@ -142,7 +142,10 @@ def test_vehicles_name_their_price_list(prices: Path, tmp_path: Path) -> None:
         ("", "Empty CSV file"),
         ("id,arrival\n", "there is no vehicle"),
         ("id,arrival\nvan,2026-01-05T18:00Z\n", 'there is no column "energy_kwh"'),
-        (VEHICLES.replace("+01:00", "").replace("Z", ""), "without a time zone"),
+        (
+            VEHICLES.replace("+01:00", "").replace("Z", ""),
+            "without a time zone; write them with their UTC offset, such as 2026-01-05T18:00+01:00",
+        ),
         (VEHICLES.replace("2026-01-05T18:00Z", "soon"), "row 3: arrival is 'soon', no time"),
         (VEHICLES.replace(",50,", ",half,"), 'column "energy_kwh" holds'),
     ],
@@ -155,6 +158,15 @@ def test_a_bad_table_of_vehicles_is_named(
     error = run("batch", path, "--prices", prices).error
     assert error.startswith(f"{path}")
     assert line in error
+
+
+@pytest.mark.filterwarnings("always::slackwater.PlausibilityWarning")
+def test_a_warning_tells_the_row_as_errors_do(prices: Path, tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text(VEHICLES.replace(",50,40", ",50,40000"))
+    answer = run("batch", path, "--prices", prices)
+    text = "warning: row 2: power_max_kw is 40000 kW; a power in W is divided by 1000"
+    assert text in answer.err.splitlines()
 
 
 def test_pieces_make_no_difference() -> None:

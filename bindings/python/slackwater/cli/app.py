@@ -20,6 +20,9 @@ from slackwater.cli.stats import stats
 from slackwater.cli.stays import stays
 
 REFUSED, INTERRUPTED = 2, 130
+# Where times of a file lack a zone, the package tells methods of libraries of tables.
+LIBRARY_WAY = re.compile(r"give them the zone of the clock that they are from \(.*\)$")
+FILE_WAY = "write them with their UTC offset, such as 2026-01-05T18:00+01:00"
 # What the parser of options says of a word that is no number.
 PARSER = re.compile(r"Input should be (.+?)(, unable to parse .*)?$")
 
@@ -85,7 +88,7 @@ def _refusal(error: Exception) -> str | None:
     """What to say of bad input; ``None`` if the error is a defect of ours."""
     match error:
         case InputError():
-            return str(error)
+            return LIBRARY_WAY.sub(FILE_WAY, str(error))
         case ModuleNotFoundError(name="matplotlib"):
             return "--plot needs matplotlib: pip install slackwater[plot]"
         case OSError(filename=str() as name):

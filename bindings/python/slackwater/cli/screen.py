@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ from rich.text import Text
 
 WIDTH_OF_FILES = 100
 ID_LENGTH_MAX = 24
+# Rows of files count from 1, those of tables in Python from 0.
+ROW = re.compile(r"^row (\d+): ")
 
 
 def answers() -> Console:
@@ -43,7 +46,7 @@ def warnings_as_lines() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         del category, filename, lineno, file, line
-        text = " ".join(str(message).split())
+        text = ROW.sub(lambda row: f"row {int(row[1]) + 1}: ", " ".join(str(message).split()))
         if text not in told:
             told.add(text)
             remarks().print(Text(f"warning: {text}", style="bold yellow"))
