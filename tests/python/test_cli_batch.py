@@ -19,6 +19,7 @@ import slackwater as sw
 from command_line import HOUR, SIX, SLOTS, VEHICLES, price_file, run
 from slackwater import samples
 from slackwater.cli import batch as cli_batch
+from slackwater.cli.screen import warnings_as_lines
 
 
 @pytest.fixture
@@ -167,6 +168,17 @@ def test_a_warning_tells_the_row_as_errors_do(prices: Path, tmp_path: Path) -> N
     answer = run("batch", path, "--prices", prices)
     text = "warning: row 2: power_max_kw is 40000 kW; a power in W is divided by 1000"
     assert text in answer.err.splitlines()
+
+
+@pytest.mark.filterwarnings("always::slackwater.PlausibilityWarning")
+def test_rows_of_pieces_count_in_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    prices = sw.Prices.from_slots(SLOTS, currency="EUR")
+    stay = {"arrival": SIX, "departure": SIX + 3 * HOUR, "energy_kwh": 1.0}
+    powers = [7.0, 7.0, 7.0, 7000.0]
+    rows = [{"id": n, "power_max_kw": power, **stay} for n, power in enumerate(powers)]
+    with warnings_as_lines():
+        cli_batch.plan_in_chunks(pa.Table.from_pylist(rows), prices, rows_per_chunk=3)
+    assert capsys.readouterr().err.startswith("warning: row 4: power_max_kw is 7000 kW")
 
 
 def test_pieces_make_no_difference() -> None:

@@ -23,7 +23,15 @@ from slackwater.cli import options
 from slackwater.cli.clock import Clock
 from slackwater.cli.files import INSTANT, read_vehicles, write_table
 from slackwater.cli.prices import PriceFormat, PriceOptions, read_prices
-from slackwater.cli.screen import amount, answers, left_out, remarks, show_notes, tail
+from slackwater.cli.screen import (
+    amount,
+    answers,
+    left_out,
+    remarks,
+    rows_before,
+    show_notes,
+    tail,
+)
 
 ROWS_PER_CHUNK = 50_000
 ROWS_SHOWN = 10
@@ -169,7 +177,9 @@ def plan_in_chunks(
         for first in range(0, max(vehicles.num_rows, 1), rows_per_chunk):
             rows = vehicles.slice(first, rows_per_chunk)
             began = perf_counter()
+            before = rows_before.set(first)
             plans = sw.plan_batch(rows, prices)
+            rows_before.reset(before)
             seconds += perf_counter() - began
             pieces.append(pa.table(plans))
             progress.advance(rows.num_rows)

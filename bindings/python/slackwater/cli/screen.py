@@ -7,6 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from typing import TextIO
 
 from rich import box
@@ -18,6 +19,8 @@ WIDTH_OF_FILES = 100
 ID_LENGTH_MAX = 24
 # Rows of files count from 1, those of tables in Python from 0.
 ROW = re.compile(r"^row (\d+): ")
+rows_before: ContextVar[int] = ContextVar("rows_before", default=0)
+"""Rows of the file before the table that is planned, which may be a piece of it."""
 
 
 def answers() -> Console:
@@ -46,7 +49,8 @@ def warnings_as_lines() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         del category, filename, lineno, file, line
-        text = ROW.sub(lambda row: f"row {int(row[1]) + 1}: ", " ".join(str(message).split()))
+        number = rows_before.get() + 1
+        text = ROW.sub(lambda row: f"row {number + int(row[1])}: ", " ".join(str(message).split()))
         if text not in told:
             told.add(text)
             remarks().print(Text(f"warning: {text}", style="bold yellow"))
