@@ -155,7 +155,9 @@ def test_links_follow_the_places_of_files() -> None:
     assert make_site.relocated("[c](../../Makefile)", source, known) == "c"
     settings, crate = "../../deploy/settings.schema.json", "../../engine/src/lib.rs"
     links = f"[e]({settings}), [f]({crate})"
-    expected = '[e](../reference/settings.md), <a href="../../slackwater_engine/index.html">f</a>'
+    page = make_site.GENERATED["deploy/settings.schema.json"]
+    assert page == "reference/settings.md"
+    expected = f'[e](../{page}), <a href="../../slackwater_engine/index.html">f</a>'
     assert make_site.relocated(links, source, known) == expected
     assert make_site.relocated("[d](https://example.org)", source, known).endswith("example.org)")
 
