@@ -695,6 +695,11 @@ ROWS_OF_SITES: list[Row] = [
         r"intensity\[0\] has to be a tuple of 3",
     ),
     (
+        "intensities with the times of pandas",
+        lambda: sw.Carbon(price_per_kg=0.1, intensity=pd.Series([0.1], index=[SIX])),
+        r"intensity is a pandas\.Series; Series\.from_series\(x, unit=\.\.\.\) makes a Series",
+    ),
+    (
         "a window of seven minutes",
         lambda: load(1, demand_charge=sw.DemandCharge(peak_price_per_kw=1, window=HOUR / 7)),
         "demand_charge.window",

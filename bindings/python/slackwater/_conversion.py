@@ -414,9 +414,16 @@ def _mapping(key: Converter, item: Converter) -> Converter:
 
 
 def _either(options: Sequence[Converter]) -> Converter:
-    words = " or ".join(dict.fromkeys(option.words for option in options))
+    each = dict.fromkeys(option.words for option in options)
+    words = " or ".join(each)
+    numbers = ("a number", "a list: a number")
+    needs_times = "a Series" in each and not any(kind.startswith(numbers) for kind in each)
 
     def convert(place: str, value: Any) -> object:
+        if needs_times and not isinstance(value, Series) and index_of(value) is not None:
+            kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+            way = "Series.from_series(x, unit=...) makes a Series of it"
+            raise WrongError(TypeError(f"{place} is a {kind}; {way}"), depth=1)
         deepest: WrongError | None = None
         for option in options:
             try:
