@@ -16,7 +16,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::error::Refused;
-use crate::names::{Meant, find_meant};
+use crate::names::{Meant, find_meant, has_same_words};
 use crate::record;
 
 /// Timestamps as the engine counts them.
@@ -118,7 +118,8 @@ impl<'a> Columns<'a> {
     /// Refuses a column that nothing reads, but that has the earlier name of a
     /// known one, or looks like one of `known` that is not there: a slip of the
     /// pen, or the name that another function has for it. Ignoring it would
-    /// plan something else.
+    /// plan something else. A column whose name has the words of a known one in
+    /// another order is refused beside that one, too.
     pub(crate) fn refuse_lookalikes(&self, known: &[&str]) -> Result<(), Refused> {
         for field in self.batch.schema().fields() {
             let given = field.name().as_str();
@@ -134,6 +135,12 @@ impl<'a> Columns<'a> {
                     return Err(Refused::Input(format!(
                         "there is a column {given:?}, which is not read; is it {name:?}? \
                          Rename it or drop it"
+                    )));
+                }
+                Some(Meant::Near(name)) if has_same_words(given, name) => {
+                    return Err(Refused::Input(format!(
+                        "there are columns {given:?} and {name:?}, of which the latter is read; \
+                         drop one of them"
                     )));
                 }
                 _ => {}

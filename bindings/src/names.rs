@@ -3,7 +3,6 @@
 //! One table serves keywords, columns of tables, attributes and options. A name is looked up where
 //! nothing reads it, together with the names that are read there, so that `gap` is refused of the
 //! plan of an area, which has `relative_gap`, and not of the plan of a vehicle, which has `gap`.
-use std::iter;
 
 use pyo3::prelude::*;
 
@@ -118,20 +117,24 @@ fn is_near(given: &str, name: &str) -> bool {
     };
     let (given, name) = (given.to_lowercase(), name.to_lowercase());
     let given = given.replace([' ', '-'], "_");
-    strsim::osa_distance(&given, &name) <= slips || has_same_words(&given, &name)
+    strsim::osa_distance(&given, &name) <= slips || has_words_of(&given, &name)
 }
 
 /// Units at the end of names.
 const UNITS: [&str; 9] =
     ["celsius", "kg", "kw", "kwh", "per_kg", "per_kw", "per_kwh", "percent", "price_per_kwh"];
 
-/// Whether a name has the words of another one in any order, with or without its unit:
+/// Whether a name has the words of another one in any order, without its unit or with it:
 /// `power_min`, `max_power_kw` and `price_kwh` for `power_min_kw`, `power_max_kw` and
 /// `price_per_kwh`.
-fn has_same_words(given: &str, name: &str) -> bool {
-    let without = UNITS.iter().filter_map(|unit| name.strip_suffix(unit)?.strip_suffix('_'));
-    let given = words(given);
-    iter::once(name).chain(without).any(|name| words(name) == given)
+fn has_words_of(given: &str, name: &str) -> bool {
+    let mut without = UNITS.iter().filter_map(|unit| name.strip_suffix(unit)?.strip_suffix('_'));
+    has_same_words(given, name) || without.any(|name| has_same_words(given, name))
+}
+
+/// Whether two names have the same words in any order, as `max_power_kw` and `power_max_kw`.
+pub(crate) fn has_same_words(given: &str, name: &str) -> bool {
+    words(given) == words(name)
 }
 
 /// Words of a name in the order of the alphabet.

@@ -181,6 +181,12 @@ def test_columns_that_look_like_known_ones_are_refused(
         call(table)
 
 
+def test_a_column_with_the_words_of_one_beside_it_is_refused() -> None:
+    words = '"max_power_kw" and "power_max_kw", of which the latter is read'
+    with pytest.raises(sw.InputError, match=words):
+        plan_cars(car(max_power_kw=11.0))
+
+
 def test_columns_of_ones_own_pass() -> None:
     own = {"vehicle": "a", "colour": "red", "energy_kwh_2": 5.0}
     for call, table in ((plan_cars, car), (plan_area, car), (plan_batteries, battery)):
