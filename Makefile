@@ -204,7 +204,8 @@ wheel-test: wheel ## Write packages, check their size, run the guide's first pag
 	CARGO_TARGET_DIR='$(abspath $(TARGET))' $(PYTHON) scripts/check_wheel.py \
 		"$$(ls -t dist/*.whl | head -n 1)" "$$(ls -t dist/*.tar.gz | head -n 1)"
 
-# The part of it that `test` can afford: a wheel of what is compiled already, with its symbols.
+# The part of it that `test` can afford: a wheel of what is compiled already, with its symbols. The source distribution is
+# compiled among links to what is, since its crates lie elsewhere and the extension of `build` stays.
 .PHONY: wheel-short
 wheel-short: build
 	$(call step,wheel in an empty environment)
@@ -212,6 +213,15 @@ wheel-short: build
 	CARGO='$(CURDIR)/scripts/cargo_as_built.sh' \
 		maturin build --quiet --locked --profile dev --features default --auditwheel skip --out $(TARGET)/wheel
 	$(PYTHON) scripts/check_wheel.py --size-max-mb 100 $(TARGET)/wheel/*.whl
+	$(call step,source distribution in an empty environment)
+	maturin sdist --quiet --out $(TARGET)/wheel
+	rm -rf $(TARGET)/sdist
+	mkdir $(TARGET)/sdist
+	cp --archive --link $(TARGET)/debug $(TARGET)/sdist/debug
+	CARGO='$(CURDIR)/scripts/cargo_as_built.sh' CARGO_TARGET_DIR='$(abspath $(TARGET))/sdist' \
+		MATURIN_PEP517_ARGS='--locked --profile dev --features default' \
+		$(PYTHON) scripts/check_wheel.py --size-max-mb 100 $(TARGET)/wheel/*.tar.gz
+	rm -rf $(TARGET)/sdist
 
 # zig links against an old C library, and against musl. Rust has no musl for ARMv7 everywhere, so
 # that program is linked with Debian's C library, statically.
