@@ -8,6 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use slackwater_engine::plan::record::EmissionPrice;
 use slackwater_engine::simulate::{
     Command, Facts, ForecastBook, Memory, Policy, RegretParts, SimulationOptions, Stay,
     StayColumns, StayOutcome, Step, Stopped, View as EngineView, simulate as engine_simulate,
@@ -57,9 +58,14 @@ impl Settings {
         Ok(options)
     }
 
-    /// Facts of stays at settled prices.
+    /// Facts of stays at settled prices, with the emissions that have a price in them.
     pub(crate) fn facts(&self, read: &ReadStays, prices: &Prices) -> Result<Facts, Refused> {
-        Ok(Facts::new((*prices.curve).clone(), read.stays.clone(), self.shortfall_price()?)?)
+        let (curve, missing_price) = ((*prices.curve).clone(), self.shortfall_price()?);
+        let facts = Facts::new(curve, read.stays.clone(), missing_price)?;
+        Ok(match &prices.emissions {
+            Some(emissions) => facts.with_intensity((**emissions.intensity()).clone()),
+            None => facts,
+        })
     }
 
     /// Price of a kWh that is missing, if one was given.
@@ -231,8 +237,20 @@ pub(crate) struct SimulationResult {
 
 impl SimulationResult {
     /// Result with a table of homes, one of steps if they were kept, and the sums of all amounts.
-    pub(crate) fn new(homes: Table, steps: Option<Table>, totals: &Amounts) -> Self {
-        Self { homes, steps, amounts: totals.named() }
+    pub(crate) fn new(
+        homes: Table,
+        steps: Option<Table>,
+        totals: &Amounts,
+        emissions: Option<&EmissionPrice>,
+    ) -> Self {
+        let mut amounts = totals.named();
+        if let Some(emissions) = emissions {
+            let (own, baseline) = totals.carbon_kg;
+            amounts.push(("carbon_kg".to_owned(), own.to_string()));
+            amounts.push(("baseline_carbon_kg".to_owned(), baseline.to_string()));
+            amounts.push(("carbon_cost".to_owned(), format!("{:.12}", emissions.cost_of(own))));
+        }
+        Self { homes, steps, amounts }
     }
 }
 
@@ -324,7 +342,7 @@ pub(crate) fn simulate(
         let text = format!("budget is {}; it is 0 or more", budget.as_amount());
         return Err(Refused::Input(text));
     }
-    let currency = prices.currency.clone();
+    let (currency, emissions) = (prices.currency.clone(), prices.emissions.as_ref());
     let (outcomes, facts) = run_simulation(py, progress, move |report| {
         let made = match policy {
             None => simulate_replanner(&facts, &book, budget, &options, report).map_err(failure_of),
@@ -336,10 +354,11 @@ pub(crate) fn simulate(
         made.map(|outcomes| (outcomes, facts))
     })?;
     let totals = Totals::new(outcomes.iter());
-    let homes = home_table(&read, &outcomes)?;
-    let steps = settings.keeps_steps.then(|| step_table(&read, &outcomes)).transpose()?;
+    let is_counted = facts.intensity().is_some();
+    let homes = home_table(&read, &outcomes, is_counted)?;
+    let steps = settings.keeps_steps.then(|| step_table(&read, &outcomes, is_counted));
     let stays = SimulationTable::wrap(py, &stay_table(&read, &facts, &outcomes)?)?;
-    Ok((SimulationResult::new(homes, steps, &totals.amounts), stays))
+    Ok((SimulationResult::new(homes, steps.transpose()?, &totals.amounts, emissions), stays))
 }
 
 /// Amounts of money of a stay or of a home, or their sums over many.
@@ -349,6 +368,8 @@ pub(crate) struct Amounts {
     pub(crate) shortfall_cost: Amount,
     pub(crate) hindsight_cost: Amount,
     pub(crate) baseline_cost: Amount,
+    /// Emissions in kg, and those of the baseline; 0 where they are not counted.
+    pub(crate) carbon_kg: (f64, f64),
     /// Parts of the regret; `None` if it was not split.
     pub(crate) parts: Option<[Amount; RegretParts::NAMES.len()]>,
 }
@@ -359,6 +380,8 @@ impl AddAssign for Amounts {
         self.shortfall_cost += other.shortfall_cost;
         self.hindsight_cost += other.hindsight_cost;
         self.baseline_cost += other.baseline_cost;
+        self.carbon_kg.0 += other.carbon_kg.0;
+        self.carbon_kg.1 += other.carbon_kg.1;
         if let Some(parts) = other.parts {
             let sums = self.parts.get_or_insert_default();
             for (sum, part) in sums.iter_mut().zip(parts) {
@@ -397,8 +420,11 @@ impl Amounts {
             .collect()
     }
 
-    /// One column for each amount.
-    pub(crate) fn columns(all: &[Self]) -> Result<Vec<(String, ArrayRef, bool)>, Refused> {
+    /// One column for each amount, and if emissions are counted for them and their baseline.
+    pub(crate) fn columns(
+        all: &[Self],
+        is_counted: bool,
+    ) -> Result<Vec<(String, ArrayRef, bool)>, Refused> {
         let amounts = |of: fn(&Self) -> Amount| money(all.iter().map(|one| Some(of(one))));
         let mut columns = vec![
             ("cost".to_owned(), amounts(|one| one.cost)?, false),
@@ -410,6 +436,13 @@ impl Amounts {
         for (part, name) in RegretParts::NAMES.iter().enumerate() {
             let column = money(all.iter().map(|one| one.parts.map(|parts| parts[part])))?;
             columns.push((format!("regret_{name}"), column, true));
+        }
+        if is_counted {
+            let kg = |of: fn(&Self) -> f64| -> ArrayRef {
+                Arc::new(Float64Array::from_iter_values(all.iter().map(of)))
+            };
+            columns.push(("carbon_kg".to_owned(), kg(|one| one.carbon_kg.0), false));
+            columns.push(("baseline_carbon_kg".to_owned(), kg(|one| one.carbon_kg.1), false));
         }
         Ok(columns)
     }
@@ -442,13 +475,17 @@ impl Totals {
             shortfall_cost: outcome.shortfall_cost,
             hindsight_cost: outcome.hindsight_cost,
             baseline_cost: outcome.baseline_cost,
+            carbon_kg: outcome.carbon_kg.unwrap_or_default(),
             parts: outcome.regret.map(|regret| regret.amounts()),
         };
     }
 }
 
 /// Columns that tables of stays and of homes have in common.
-fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef, bool)>, Refused> {
+fn columns_of(
+    totals: &[Totals],
+    is_counted: bool,
+) -> Result<Vec<(String, ArrayRef, bool)>, Refused> {
     let numbers = |of: fn(&Totals) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(totals.iter().map(of)))
     };
@@ -461,18 +498,23 @@ fn columns_of(totals: &[Totals]) -> Result<Vec<(String, ArrayRef, bool)>, Refuse
         ("starts".to_owned(), counts(|totals| totals.starts), false),
         ("decisions".to_owned(), counts(|totals| totals.decisions), false),
     ];
-    columns.extend(Amounts::columns(&totals.iter().map(|t| t.amounts).collect::<Vec<_>>())?);
+    let amounts: Vec<Amounts> = totals.iter().map(|totals| totals.amounts).collect();
+    columns.extend(Amounts::columns(&amounts, is_counted)?);
     Ok(columns)
 }
 
-fn home_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
+fn home_table(
+    read: &ReadStays,
+    outcomes: &[StayOutcome],
+    is_counted: bool,
+) -> Result<Table, Refused> {
     let count = read.stays.iter().map(|stay| stay.home + 1).max().unwrap_or(0);
     let mut totals = vec![Totals::default(); count as usize];
     for (stay, outcome) in read.stays.iter().zip(outcomes) {
         totals[stay.home as usize].add(outcome);
     }
     let mut columns = read.homes.columns(&(0..count).collect::<UInt32Array>());
-    columns.extend(columns_of(&totals)?);
+    columns.extend(columns_of(&totals, is_counted)?);
     Table::of_columns(columns)
 }
 
@@ -489,11 +531,15 @@ fn stay_table(read: &ReadStays, facts: &Facts, outcomes: &[StayOutcome]) -> Resu
     columns.push(("departure".to_owned(), times(|stay| stay.departure), false));
     let totals: Vec<Totals> =
         outcomes.iter().map(|outcome| Totals::new(std::iter::once(outcome))).collect();
-    columns.extend(columns_of(&totals)?);
+    columns.extend(columns_of(&totals, facts.intensity().is_some())?);
     Table::of_columns(columns)
 }
 
-fn step_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refused> {
+fn step_table(
+    read: &ReadStays,
+    outcomes: &[StayOutcome],
+    is_counted: bool,
+) -> Result<Table, Refused> {
     let all = || {
         let rows = outcomes.iter().zip(0_u32..);
         rows.flat_map(|(outcome, row)| outcome.steps.iter().map(move |step| (row, step)))
@@ -514,5 +560,8 @@ fn step_table(read: &ReadStays, outcomes: &[StayOutcome]) -> Result<Table, Refus
     columns.push(("energy_kwh".to_owned(), numbers(|step| step.energy_kwh), false));
     columns.push(("missing_kwh".to_owned(), numbers(|step| step.missing_kwh), false));
     columns.push(("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?, false));
+    if is_counted {
+        columns.push(("carbon_kg".to_owned(), numbers(|step| step.carbon_kg), false));
+    }
     Table::of_columns(columns)
 }

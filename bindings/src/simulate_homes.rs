@@ -491,6 +491,11 @@ pub(crate) fn simulate_homes(
     let export = tariff.export_prices.as_ref().map(|prices| (*prices.curve).clone());
     let facts = HomeFacts::new(import, export, homes, settings.shortfall_price()?)?;
     let facts = facts.with_stays(stays)?;
+    let emissions = tariff.prices.emissions.as_ref();
+    let facts = match emissions {
+        Some(emissions) => facts.with_intensity((**emissions.intensity()).clone()),
+        None => facts,
+    };
     let book = |forecasts: &[PyRef<'_, Forecast>]| {
         ForecastBook::new(forecasts.iter().map(|forecast| forecast.engine().clone()).collect())
     };
@@ -513,10 +518,13 @@ pub(crate) fn simulate_homes(
         }
     })?;
     let amounts: Vec<Amounts> = outcomes.iter().map(amounts_of).collect();
+    let is_counted = emissions.is_some();
+    let steps = settings.keeps_steps.then(|| step_table(&read, &outcomes, is_counted));
     Ok(SimulationResult::new(
-        home_table(&read, &outcomes, &amounts)?,
-        settings.keeps_steps.then(|| step_table(&read, &outcomes)).transpose()?,
+        home_table(&read, &outcomes, &amounts, is_counted)?,
+        steps.transpose()?,
         &amounts.into_iter().sum(),
+        emissions,
     ))
 }
 
@@ -527,6 +535,7 @@ fn amounts_of(outcome: &HomeOutcome) -> Amounts {
         shortfall_cost: outcome.shortfall_cost,
         hindsight_cost: outcome.hindsight_cost,
         baseline_cost: outcome.baseline_cost,
+        carbon_kg: outcome.carbon_kg.unwrap_or_default(),
         parts: outcome.regret.map(|regret| regret.amounts()),
     }
 }
@@ -535,6 +544,7 @@ fn home_table(
     read: &ReadBatteries,
     outcomes: &[HomeOutcome],
     amounts: &[Amounts],
+    is_counted: bool,
 ) -> Result<Table, Refused> {
     let homes: UInt32Array = read.batteries.iter().map(|battery| battery.home).collect();
     let numbers = |of: fn(&HomeOutcome) -> f64| -> ArrayRef {
@@ -556,11 +566,15 @@ fn home_table(
         ),
         ("decisions".to_owned(), Arc::new(decisions) as ArrayRef, false),
     ]);
-    columns.extend(Amounts::columns(amounts)?);
+    columns.extend(Amounts::columns(amounts, is_counted)?);
     Table::of_columns(columns)
 }
 
-fn step_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, Refused> {
+fn step_table(
+    read: &ReadBatteries,
+    outcomes: &[HomeOutcome],
+    is_counted: bool,
+) -> Result<Table, Refused> {
     let all = || {
         let rows = outcomes.iter().zip(&read.batteries);
         rows.flat_map(|(outcome, battery)| outcome.steps.iter().map(move |step| (battery, step)))
@@ -584,5 +598,8 @@ fn step_table(read: &ReadBatteries, outcomes: &[HomeOutcome]) -> Result<Table, R
         ("stored_kwh".to_owned(), numbers(|step| step.stored_kwh), false),
         ("cost".to_owned(), money(all().map(|(_, step)| Some(step.cost)))?, false),
     ]);
+    if is_counted {
+        columns.push(("carbon_kg".to_owned(), numbers(|step| step.carbon_kg), false));
+    }
     Table::of_columns(columns)
 }

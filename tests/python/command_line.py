@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import slackwater as sw
 from slackwater import cli
 
 SIX = datetime(2026, 1, 5, 18, tzinfo=UTC)
@@ -18,6 +19,13 @@ VEHICLES = """\
 id,arrival,departure,energy_kwh,power_max_kw
 van,2026-01-05T19:00+01:00,2026-01-05T22:00+01:00,10,7
 bus,2026-01-05T18:00Z,2026-01-05T19:00Z,50,40
+"""
+
+
+INTENSITY = """\
+start,end,intensity
+2026-01-05T18:00Z,2026-01-05T19:00Z,100
+2026-01-05T19:00Z,2026-01-05T21:00Z,600
 """
 
 
@@ -46,6 +54,23 @@ def run(*words: str | Path) -> Answer:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = cli.main([str(word) for word in words])
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+def carbon_options(folder: Path) -> list[str]:
+    """A file of intensities for the three hours, at 0.50 per kg: as the prices, upside down."""
+    path = folder / "intensity.csv"
+    path.write_text(INTENSITY)
+    return [
+        *("--carbon", str(path)),
+        *("--carbon-unit", "gCO2eq/kWh"),
+        *("--carbon-price-per-kg", "0.5"),
+    ]
+
+
+def carbon() -> sw.Carbon:
+    """What :func:`carbon_options` says, in Python."""
+    intensity = sw.Series.from_values(SIX, [0.1, 0.6, 0.6], unit="kg/kWh")
+    return sw.Carbon(price_per_kg=0.5, intensity=intensity)
 
 
 def price_file(folder: Path) -> Path:

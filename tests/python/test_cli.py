@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import slackwater as sw
-from command_line import HOUR, SIX, SLOTS, price_file, run
+from command_line import HOUR, SIX, SLOTS, carbon, carbon_options, price_file, run
 from slackwater import samples
 from slackwater.cli.clock import Clock
 
@@ -81,6 +81,9 @@ def test_json_holds_everything_under_stable_keys(prices: Path) -> None:
         "marginal_price_per_kwh",
         "unpriced_hours",
         "soc_percent_at_end",
+        "carbon_kg",
+        "baseline_carbon_kg",
+        "carbon_cost",
         "intervals",
         "targets",
         "reasons",
@@ -101,6 +104,47 @@ def test_json_holds_everything_under_stable_keys(prices: Path) -> None:
     assert plan["certificate"]["requirements"][0]["marginal_price_per_kwh"] == pytest.approx(0.2)
     assert set(plan["reasons"][0]) >= {"code", "sentence", "cost", "energy_kwh", "runner_up_start"}
     assert [slot["energy_kwh"] for slot in plan["slots"]] == pytest.approx([0, 7, 3])
+
+
+@pytest.mark.parametrize(
+    "need", [TEN_BY_TEN, ["--soc-percent", "40", "--capacity-kwh", "20", "--target-percent", "90"]]
+)
+def test_a_price_of_emissions_is_part_of_the_cost(
+    prices: Path, tmp_path: Path, need: list[str]
+) -> None:
+    words: list[str | Path] = ["plan", "--prices", prices, *NEED, *need, *carbon_options(tmp_path)]
+    plan = json.loads(run(*words, "--format", "json").out)
+    wanted = sw.plan_charge(
+        sw.Prices.from_slots(SLOTS, currency="EUR"),
+        now=SIX,
+        power_max_kw=7,
+        targets=[(None, 10)],
+        carbon=carbon(),
+    )
+    for name in ("cost", "carbon_kg", "baseline_carbon_kg", "carbon_cost"):
+        assert plan[name] == pytest.approx(getattr(wanted, name)), name
+    # Seven kWh at 100 g and three at 600 g, in place of the two cheapest hours.
+    assert plan["carbon_kg"] == pytest.approx(7 * 0.1 + 3 * 0.6)
+    assert "2.5 kg CO2, 1.25 EUR of the cost (baseline 2.5 kg)." in run(*words).out
+
+
+def test_a_price_of_emissions_needs_all_of_its_options(prices: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = ["plan", "--prices", prices, *NEED, *TEN_BY_TEN]
+    file, unit, price = (carbon_options(tmp_path)[at : at + 2] for at in (0, 2, 4))
+    for given, text in [
+        (file, "--carbon needs --carbon-unit and --carbon-price-per-kg"),
+        ([*unit, *price], "--carbon-unit needs --carbon"),
+        ([*file, *price], "--carbon needs --carbon-unit"),
+    ]:
+        assert run(*words, *given).error == text
+    short = tmp_path / "short.csv"
+    short.write_text("start,end,intensity\n2026-01-05T18:00Z,2026-01-05T19:00Z,100\n")
+    error = run(*words, "--carbon", short, *unit, *price).error
+    assert "the intensity is missing from 2026-01-05 19:00:00 UTC" in error
+    error = run(*words, *file, "--carbon-unit", "EUR/kWh", *price).error
+    assert error.startswith(f"{file[1]}: ")
+    error = run(*words, *file, *unit, "--carbon-price-per-kg", "-1").error
+    assert "a price of emissions is 0 or more" in error
 
 
 def test_the_json_of_a_plan_is_a_price_list_again(prices: Path, tmp_path: Path) -> None:

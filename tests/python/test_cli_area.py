@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -17,8 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import slackwater as sw
-from command_line import HOUR, SIX, price_file, run
+from command_line import HOUR, SIX, SLOTS, carbon, carbon_options, price_file, run
 from slackwater import sim
+from slackwater.cli import rounds as rounds_of
+from slackwater.cli.files import read_vehicles
 from slackwater.cli.rounds import Checkpoint, seconds_left
 
 from browser import browse
@@ -95,6 +98,48 @@ def test_a_limit_holds_and_the_summary_says_what_it_costs(vehicles: Path, tmp_pa
     assert plans["energy_kwh"].to_pylist() == pytest.approx([10, 10])
     assert not out.with_name("plans.parquet.rounds").exists()
     assert not out.with_name("plans.parquet.part").exists()
+
+
+def test_a_price_of_emissions_is_part_of_the_cost(
+    vehicles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = tmp_path / "nodes.json"
+    nodes.write_text('[{"name": "town", "limit_kw": 15}, {"name": "street", "parent": "town"}]')
+    words: list[str | Path] = [
+        "area",
+        vehicles,
+        "--prices",
+        price_file(tmp_path),
+        "--limit-kw",
+        nodes,
+    ]
+    options = carbon_options(tmp_path)
+    answer = run(*words, *options)
+    plan = sw.plan_area(
+        read_vehicles(vehicles),
+        sw.Prices.from_slots(SLOTS, currency="EUR"),
+        nodes=[sw.Node(name="town", limit_kw=15), sw.Node(name="street", parent="town")],
+        carbon=carbon(),
+    )
+    assert plan.carbon_kg is not None
+    kg, baseline_kg = plan.carbon_kg, plan.baseline_carbon_kg
+    assert kg == pytest.approx(15 * 0.1 + 5 * 0.6)
+    assert re.search(f"emissions +{kg:.2f} +kg CO2, baseline {baseline_kg:.2f}", answer.out)
+
+    # Rounds of another price of emissions are those of another run.
+    marks: list[str] = []
+    mark = rounds_of.fingerprint
+
+    def noted(files: list[Path], words: list[str]) -> str:
+        marks.append(mark(files, words))
+        return marks[-1]
+
+    monkeypatch.setattr("slackwater.cli.area.fingerprint", noted)
+    rounds: list[str | Path] = ["--checkpoint", tmp_path / "rounds"]
+    assert run(*words, *rounds).code == 0
+    assert run(*words, *options, *rounds).code == 0
+    assert run(*words, *options[:-1], "0.6", *rounds).code == 0
+    assert len(set(marks)) == 3
 
 
 @pytest.mark.parametrize(

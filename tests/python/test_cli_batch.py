@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import slackwater as sw
-from command_line import HOUR, SIX, SLOTS, VEHICLES, price_file, run
+from command_line import HOUR, SIX, SLOTS, VEHICLES, carbon, carbon_options, price_file, run
 from slackwater import samples
 from slackwater.cli import batch as cli_batch
+from slackwater.cli.files import read_vehicles
 from slackwater.cli.screen import warnings_as_lines
 
 
@@ -73,6 +74,23 @@ def test_vehicles_come_as_csv_json_and_parquet(
         answers.append(pq.read_table(out))
     assert all(answer.equals(answers[0]) for answer in answers)
     assert answers[0].column("cost").to_pylist() == pytest.approx([1.3, 12])
+
+
+def test_a_price_of_emissions_is_part_of_the_cost_of_each_row(
+    prices: Path, vehicles: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "plans.parquet"
+    words: list[str | Path] = ["batch", vehicles, "--prices", prices, *carbon_options(tmp_path)]
+    assert run(*words, "--out", out).code == 0
+    wanted = pa.table(
+        sw.plan_batch(
+            read_vehicles(vehicles),
+            sw.Prices.from_slots(SLOTS, currency="EUR"),
+            carbon=carbon(),
+        )
+    )
+    assert pq.read_table(out).equals(wanted)
+    assert re.search(r"emissions +6.50 +kg CO2, baseline 6.50", run(*words).out)
 
 
 def test_plans_go_to_csv_and_json(prices: Path, vehicles: Path, tmp_path: Path) -> None:

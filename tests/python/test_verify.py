@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,3 +142,124 @@ def test_a_site_of_an_older_file_has_no_duals() -> None:
     plan = sw.load_plan(path)
     assert isinstance(plan, sw.SitePlan)
     assert "duals" in plan.verify().failed
+
+
+# ----------------------------------------------------------------- plans of a vehicle
+
+
+def cheaper_prices(run: Text) -> None:
+    """Prices of the file that the plan was not made for."""
+    run["prices"][3]["price_per_kwh"] -= 0.05
+
+
+def cheaper_slot(run: Text) -> None:
+    run["plan"]["slots"][3]["price_per_kwh"] -= 0.05
+
+
+def longer_interval(run: Text) -> None:
+    last = run["plan"]["intervals"][-1]
+    last["end"] = last["end"].replace(":00Z", ":30Z")
+
+
+def stronger_interval(run: Text) -> None:
+    run["plan"]["intervals"][0]["power_kw"] = 22.0
+
+
+def lower_cost(run: Text) -> None:
+    run["plan"]["cost"] -= 0.1
+
+
+def less_energy(run: Text) -> None:
+    run["plan"]["energy_kwh"] -= 1.0
+
+
+def no_shortfall(run: Text) -> None:
+    run["plan"]["targets"][1]["delivered_kwh"] += 1.0
+
+
+def higher_need(run: Text) -> None:
+    run["request"]["targets"][1]["energy_kwh"] += 1.0
+
+
+def later_start(run: Text) -> None:
+    run["request"]["now"] = (NOON + HOUR).isoformat()
+
+
+def weaker_charger(run: Text) -> None:
+    run["request"]["power_max_kw"] = 7.4
+
+
+def no_limit(run: Text) -> None:
+    run["request"]["power_limits"] = []
+
+
+def more_at_once(run: Text) -> None:
+    run["request"]["reserve_kwh"] = 9.0
+
+
+def certificate_of_another(run: Text) -> None:
+    other = json.loads(saved_plans.charge(20.0).to_json())
+    run["plan"]["certificate"] = other["recorded"]["run"]["plan"]["certificate"]
+
+
+def plan_of_another(run: Text) -> None:
+    other = json.loads(saved_plans.charge(20.0).to_json())
+    run["plan"] = other["recorded"]["run"]["plan"]
+
+
+FORGERIES: dict[Callable[[Text], None], str] = {
+    cheaper_prices: "slots[3].price_per_kwh",
+    cheaper_slot: "slots[3].price_per_kwh",
+    longer_interval: "intervals[8].end",
+    stronger_interval: "intervals[0].power_kw",
+    lower_cost: "cost of intervals",
+    less_energy: "energy_kwh",
+    no_shortfall: "targets[1].delivered_kwh",
+    higher_need: "targets[1].wanted_kwh",
+    later_start: "slots[0].start",
+    weaker_charger: "slots[0].power_max_kw",
+    no_limit: "slots[4].power_max_kw",
+    more_at_once: "slots[0].energy_kwh",
+    certificate_of_another: "evidence.requirements[0].energy_kwh",
+    plan_of_another: "targets[0].wanted_kwh",
+}
+
+
+@pytest.mark.parametrize("forge", FORGERIES)
+def test_a_forged_file_is_named(forge: Callable[[Text], None], tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    saved_plans.charge().save(path)
+    assert sw.load_plan(path).verify().failed == []
+    saved = json.loads(path.read_text())
+    forge(saved["recorded"]["run"])
+    path.write_text(json.dumps(saved))
+    verified = sw.load_plan(path).verify()
+    assert not verified.holds
+    first = next(check for check in verified.checks if not check.holds)
+    assert verified.failed[0] == first.line == FORGERIES[forge]
+    assert abs(first.difference) > first.tolerance
+
+
+def test_a_certificate_alone_does_not_know_its_request() -> None:
+    """Why the plan is verified, and not its certificate alone."""
+    saved = json.loads(saved_plans.charge().to_json())
+    plan_of_another(saved["recorded"]["run"])
+    forged = sw.Plan.from_json(json.dumps(saved))
+    assert forged.certificate.verify().holds
+    assert not forged.verify().holds
+
+
+@pytest.mark.parametrize("name", ["charge", "vehicle", "duration", "kept"])
+def test_older_files_hold_over_a_clock_change(name: str) -> None:
+    plan = sw.load_plan(saved_plans.GOLDEN / f"{name}.json")
+    assert plan.verify().failed == []
+
+
+def test_plans_with_emissions_hold_after_they_were_saved() -> None:
+    prices = sw.Prices.from_values(NOON, [0.30, 0.12, 0.25, 0.40], currency="EUR")
+    grid = sw.Series.from_values(NOON, [500, 100] * 4, unit="g/kWh", slot=HOUR / 2)
+    carbon = sw.Carbon(price_per_kg=0.2, intensity=grid)
+    plan = sw.plan_charge(prices, now=NOON, power_max_kw=10, targets=[(None, 12)], carbon=carbon)
+    again = sw.Plan.from_json(plan.to_json())
+    assert again.verify().holds
+    assert again.carbon_kg == plan.carbon_kg

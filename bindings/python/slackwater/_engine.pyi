@@ -3804,6 +3804,38 @@ class Plan:
 
         Without a deadline it ends with ``until``, or with the last price.
         """
+    def verify(self, /) -> Verification:
+        """
+        Compute each statement of the plan and of its certificate anew from request and prices.
+
+        ``certificate.verify()`` checks a certificate in itself. This checks besides that the plan
+        is one of :attr:`request` at :attr:`prices`: slots have the prices and the power limits of
+        the stay and leave none of its priced time out, intervals are the energies of the slots,
+        energy, cost, baseline and outcomes of targets follow from them, and the certificate rests
+        on the energies that the request asks for. The planner is not used. The bound is the
+        Lagrangian at the marginal prices of the certificate, which is a bound at any prices.
+
+        Request and prices are taken as they are: of a file from elsewhere compare them with your
+        own. :attr:`carbon_kg` is no statement, but follows from the intervals whenever it is asked.
+
+        Returns:
+            Each statement with the computed number and the difference. Nothing is raised for a
+            statement that does not hold: look at ``failed``, whose first is the cause of those
+            after it as a rule.
+
+        Example:
+            >>> from datetime import UTC, datetime
+            >>> import slackwater as sw
+            >>> six = datetime(2026, 1, 5, 18, tzinfo=UTC)
+            >>> prices = sw.Prices.from_values(six, [0.30, 0.10, 0.20], currency="EUR")
+            >>> plan = sw.plan_charge(prices, now=six, power_max_kw=7, targets=[(None, 10)])
+            >>> plan.verify().holds
+            True
+            >>> text = plan.to_json().replace('"energy_kwh": 10.0', '"energy_kwh": 12.0', 1)
+            >>> forged = sw.Plan.from_json(text)
+            >>> forged.certificate.verify().holds, forged.verify().failed[0]
+            (True, 'targets[0].wanted_kwh')
+        """
 
 @final
 class PlanChange:

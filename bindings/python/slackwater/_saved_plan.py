@@ -97,8 +97,8 @@ class SavedPlan(Frozen):
         """Compute each statement of the certificate anew, without the planner.
 
         The certificates of most plans hold all that they rest on: there this is
-        ``plan.certificate.verify()``. Those of sites and of devices that switch rest on the
-        request as well, so that the plan verifies them.
+        ``plan.certificate.verify()``. Those of vehicles, of sites and of devices that switch rest
+        on the request as well, so that the plan verifies them.
 
         Returns:
             Each statement with the computed number and the difference. Nothing is raised for a

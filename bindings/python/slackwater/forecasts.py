@@ -121,6 +121,20 @@ class Forecast:
             native = self._native
         return Prices._wrap(native.read(at=at))
 
+    def _plus_emissions(self, emissions: _engine.EmissionPrice) -> Forecast:
+        """The forecast of prices with the price of emissions on top."""
+        prices, known_at, is_final, quantiles = self._parts()
+
+        def summed(curve: Prices) -> Prices:
+            return Prices._wrap(curve._native.plus_emissions(emissions))
+
+        return Forecast(
+            summed(prices),
+            known_at=known_at,
+            is_final=is_final,
+            quantiles={level: summed(curve) for level, curve in quantiles.items()},
+        )
+
     def _with_quantiles(self) -> tuple[_engine.Forecast, list[tuple[float, _engine.Forecast]]]:
         """The forecast and its quantiles, as the engine takes them."""
         return self._native, list(self._levels.items())

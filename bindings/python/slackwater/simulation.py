@@ -16,10 +16,11 @@ from slackwater._record import Record
 from slackwater.forecasts import Forecast, Persistence, SeasonalNaive, refuse_estimates
 from slackwater.plan import Plan
 from slackwater.policy import PriceTree
-from slackwater.prices import Prices
+from slackwater.prices import Prices, emission_price, priced
 from slackwater.storage import StoragePlan
 
 if TYPE_CHECKING:
+    from slackwater.site_devices import Carbon
     from slackwater.typing import ArrowTable
 
 QUARTER = timedelta(minutes=15)
@@ -302,6 +303,23 @@ class _Costs(_engine.SimulationResult):
         return self._totals["baseline_cost"]
 
     @property
+    def carbon_kg(self) -> float | None:
+        """Realised emissions of the energy from the grid, in kg; ``None`` without ``carbon=``."""
+        kg = self._totals.get("carbon_kg")
+        return None if kg is None else float(kg)
+
+    @property
+    def baseline_carbon_kg(self) -> float | None:
+        """Emissions of the baseline in kg, as :attr:`carbon_kg`."""
+        kg = self._totals.get("baseline_carbon_kg")
+        return None if kg is None else float(kg)
+
+    @property
+    def carbon_cost(self) -> Decimal | None:
+        """The part of the cost that is the price of emissions, as :attr:`carbon_kg`."""
+        return self._totals.get("carbon_cost")
+
+    @property
     def regret(self) -> Decimal:
         """Realised cost less the hindsight optimum."""
         return self._totals["regret"]
@@ -424,6 +442,7 @@ def simulate(
     regret: bool = True,
     steps: bool = True,
     progress: bool | Callable[[float], object] = False,
+    carbon: Carbon | None = None,
 ) -> Simulation:
     """Run a policy in a receding horizon and settle it at the facts.
 
@@ -462,13 +481,18 @@ def simulate(
         steps: Whether to keep a row for each decision.
         progress: Whether to draw a bar on the standard error output, or a function that
             is called with the share that is done.
+        carbon: As in :func:`slackwater.plan_charge`. The price of emissions is part of all
+            prices, those of forecasts and of views too: its intensity counts as known. With
+            it the result and its tables have ``carbon_kg`` and ``baseline_carbon_kg``, its
+            steps ``carbon_kg``.
 
     Returns:
         Costs, regret and tables.
 
     Raises:
         InputError: A row makes no sense, the prices do not cover a stay or are only
-            estimates, ``step``, ``horizon`` or ``budget`` is out of range, or currencies differ.
+            estimates, ``step``, ``horizon`` or ``budget`` is out of range, currencies differ, or
+            the carbon intensity is missing at a time that has a price, also in a forecast.
         LookAheadError: The policy used something before it was known.
         TypeError: The policy answers something that is no command.
 
@@ -500,7 +524,9 @@ regret 0.5000)
     if isinstance(policy, type):
         raise TypeError(f"policy is the class {policy.__name__}; give {policy.__name__}()")
     refuse_estimates(prices, "prices")
-    known = _in_order(forecasts, "forecasts", prices)
+    emissions = None if carbon is None else emission_price(carbon)
+    prices = priced(prices, carbon)
+    known = _in_order(forecasts, "forecasts", prices, emissions)
     native, of_stays = _engine.simulate(
         None if isinstance(policy, Replan) else _decider(policy, known),
         stays,
@@ -538,6 +564,7 @@ def simulate_homes(
     regret: bool = True,
     steps: bool = True,
     progress: bool | Callable[[float], object] = False,
+    carbon: Carbon | None = None,
 ) -> HomeSimulation:
     """Run a policy for homes with a stationary battery in a receding horizon, as :func:`simulate`.
 
@@ -605,6 +632,8 @@ def simulate_homes(
         steps: Whether to keep a row for each decision.
         progress: Whether to draw a bar on the standard error output, or a function that
             is called with the share that is done.
+        carbon: As in :func:`simulate`, of the prices to buy: emissions are those of energy from
+            the grid at the meter, and what is fed in has none.
 
     Returns:
         Costs, regret and tables.
@@ -612,7 +641,8 @@ def simulate_homes(
     Raises:
         InputError: A row makes no sense, facts do not cover the simulation, prices are only
             estimates, an export price is above the price to buy, ``step`` or ``horizon`` is out
-            of range, or currencies differ.
+            of range, currencies differ, or the carbon intensity is missing at a time that has a
+            price to buy, also in a forecast.
         LookAheadError: The policy used something before it was known.
         TypeError: The policy answers something that is no command.
 
@@ -665,12 +695,15 @@ regret 0.0000)
     refuse_estimates(prices, "prices")
     if export_prices is not None:
         refuse_estimates(export_prices, "export_prices")
+    emissions = None if carbon is None else emission_price(carbon)
+    prices = priced(prices, carbon)
+    bought = _in_order(forecasts, "forecasts", prices, emissions)
     native = _engine.simulate_homes(
         None if isinstance(policy, Replan) else _home_decider(policy),
         batteries,
         _Tariff(
             prices=prices._native,
-            forecasts=[each._native for each in _in_order(forecasts, "forecasts", prices)],
+            forecasts=[each._native for each in bought],
             export_prices=None if export_prices is None else export_prices._native,
             export_forecasts=[
                 each._native for each in _in_order(export_forecasts, "export_forecasts", prices)
@@ -727,14 +760,22 @@ def _power_forecast(
     return given
 
 
-def _in_order(forecasts: Iterable[Forecast], name: str, prices: Prices) -> list[Forecast]:
-    """Forecasts in the order in which they became known, in the currency of the prices."""
+def _in_order(
+    forecasts: Iterable[Forecast],
+    name: str,
+    prices: Prices,
+    emissions: _engine.EmissionPrice | None = None,
+) -> list[Forecast]:
+    """Forecasts in the order in which they became known, in the currency of the prices.
+
+    With ``emissions`` their price is added to each forecast.
+    """
     known = sorted(forecasts, key=lambda each: each.known_at)
     for forecast in known:
         if forecast.currency != prices.currency:
             message = f"{name} are in {forecast.currency}, prices in {prices.currency}"
             raise InputError(message)
-    return known
+    return known if emissions is None else [each._plus_emissions(emissions) for each in known]
 
 
 @dataclass(frozen=True, kw_only=True)

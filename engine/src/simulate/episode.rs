@@ -73,7 +73,7 @@ impl Episode {
     pub fn advance(&mut self, power: Power) -> Option<Step> {
         let [start, end] = *self.instants.get(self.next..self.next + 2)? else { return None };
         let meter = &mut self.session.meter;
-        let before = (meter.drawn, meter.cost);
+        let before = (meter.drawn, meter.cost, meter.carbon_kg);
         let command = Command { start, end, power: Milliwatts::from_power(power) };
         meter.settle(&self.facts, &[command], (start, end));
         let step = Step {
@@ -82,6 +82,7 @@ impl Episode {
             energy_kwh: (meter.drawn - before.0).as_kwh(),
             missing_kwh: meter.missing.as_kwh(),
             cost: meter.cost.amount() - before.1.amount(),
+            carbon_kg: meter.carbon_kg - before.2,
         };
         self.next += 1;
         if end < self.session.departure {

@@ -89,6 +89,8 @@ pub struct Facts {
     exact: Vec<ExactPrice>,
     stays: Vec<Stay>,
     missing_price: ExactPrice,
+    /// Carbon intensity in kg per kWh, where emissions are counted.
+    intensity: Option<PriceCurve>,
 }
 
 impl Facts {
@@ -114,7 +116,14 @@ impl Facts {
         let exact = prices.slots().map(|slot| ExactPrice::from_price(slot.price)).collect();
         let missing_price =
             ExactPrice::from_price(Price::from_per_kwh(missing).unwrap_or(Price::ZERO));
-        Ok(Self { prices, exact, stays, missing_price })
+        Ok(Self { prices, exact, stays, missing_price, intensity: None })
+    }
+
+    /// The same facts with the carbon intensity of the grid in kg per kWh, by which emissions are
+    /// counted. Time without an intensity counts for nothing.
+    #[must_use]
+    pub fn with_intensity(self, intensity: PriceCurve) -> Self {
+        Self { intensity: Some(intensity), ..self }
     }
 
     /// The settled prices.
@@ -127,6 +136,12 @@ impl Facts {
     #[must_use]
     pub fn stays(&self) -> &[Stay] {
         &self.stays
+    }
+
+    /// Carbon intensity of the grid in kg per kWh, where emissions are counted.
+    #[must_use]
+    pub fn intensity(&self) -> Option<&PriceCurve> {
+        self.intensity.as_ref()
     }
 
     /// Price of a kWh that is missing at a departure.

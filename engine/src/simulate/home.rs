@@ -210,6 +210,8 @@ pub struct HomeFacts {
     /// Positions of the stays of each home, in their order.
     pub(crate) stays_by_home: Vec<Vec<usize>>,
     missing_price: ExactPrice,
+    /// Carbon intensity of the grid in kg per kWh, where emissions are counted.
+    intensity: Option<PriceCurve>,
 }
 
 /// Part of time with one price each way and one net load.
@@ -261,7 +263,22 @@ impl HomeFacts {
         let missing_price =
             ExactPrice::from_price(Price::from_per_kwh(missing).unwrap_or(Price::ZERO));
         let stays_by_home = vec![Vec::new(); homes.len()];
-        Ok(Self { import, export, homes, stays: Vec::new(), stays_by_home, missing_price })
+        Ok(Self {
+            import,
+            export,
+            homes,
+            stays: Vec::new(),
+            stays_by_home,
+            missing_price,
+            intensity: None,
+        })
+    }
+
+    /// The same facts with the carbon intensity of the grid in kg per kWh, by which emissions are
+    /// counted. Time without an intensity counts for nothing.
+    #[must_use]
+    pub fn with_intensity(self, intensity: PriceCurve) -> Self {
+        Self { intensity: Some(intensity), ..self }
     }
 
     /// The stays of vehicles.
@@ -291,6 +308,12 @@ impl HomeFacts {
     #[must_use]
     pub fn homes(&self) -> &[Home] {
         &self.homes
+    }
+
+    /// Carbon intensity of the grid in kg per kWh, where emissions are counted.
+    #[must_use]
+    pub fn intensity(&self) -> Option<&PriceCurve> {
+        self.intensity.as_ref()
     }
 
     /// Price of a kWh at the plug that a battery lacks at its end.

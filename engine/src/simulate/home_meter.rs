@@ -12,6 +12,7 @@
 use crate::plan::storage::behind_meter::BehindMeterBattery;
 use crate::simulate::command::{Command, HomeCommands};
 use crate::simulate::device::MINUTE;
+use crate::simulate::emissions::emitted;
 use crate::simulate::exact::{ExactEnergy, ExactMoney, ExactPrice, Milliwatts};
 use crate::simulate::home::{HomeFacts, Part, for_each_part};
 use crate::simulate::home_stay::StayMeter;
@@ -43,6 +44,8 @@ pub(crate) struct HomeMeter {
     pub(crate) driven: ExactEnergy,
     /// Cost without the energy that is missing at the end.
     pub(crate) cost: ExactMoney,
+    /// Emissions of the energy from the grid, in kg; 0 where they are not counted.
+    pub(crate) carbon_kg: f64,
 }
 
 impl HomeMeter {
@@ -63,6 +66,7 @@ impl HomeMeter {
             discharged: ExactEnergy::ZERO,
             driven: ExactEnergy::ZERO,
             cost: ExactMoney::ZERO,
+            carbon_kg: 0.0,
         }
     }
 
@@ -82,7 +86,7 @@ impl HomeMeter {
             let mut rest = part;
             while rest.start < rest.end {
                 let with_vehicles = self.draw_stays(&commands.stays, &mut positions, &rest);
-                self.follow(&commands.battery, &mut at, &with_vehicles);
+                self.follow(facts, &commands.battery, &mut at, &with_vehicles);
                 rest.start = with_vehicles.end;
             }
         });
@@ -114,7 +118,7 @@ impl HomeMeter {
     }
 
     /// Follows the commands to the battery in a part, from position `at` on.
-    fn follow(&mut self, commands: &[Command], at: &mut usize, part: &Part) {
+    fn follow(&mut self, facts: &HomeFacts, commands: &[Command], at: &mut usize, part: &Part) {
         let mut start = part.start;
         while start < part.end {
             while commands.get(*at).is_some_and(|command| command.end <= start) {
@@ -126,26 +130,26 @@ impl HomeMeter {
                 None => (Milliwatts(0), i64::MAX),
             };
             let end = end.min(part.end);
-            self.hold(power, (start, end), part);
+            self.hold(facts, power, (start, end), part);
             start = end;
         }
     }
 
     /// Holds a power in `[from, to)` of a part, as far as the battery can.
-    fn hold(&mut self, power: Milliwatts, (from, to): (i64, i64), part: &Part) {
+    fn hold(&mut self, facts: &HomeFacts, power: Milliwatts, (from, to): (i64, i64), part: &Part) {
         let power = Milliwatts(power.0.clamp(-self.discharge_max.0, self.charge_max.0));
         let until = from.saturating_add(self.micros_at(power));
         if until >= to {
-            return self.count(power, (from, to), part);
+            return self.count(facts, power, (from, to), part);
         }
         // Whole minutes at the power, a minute at the mean power of the rest, and then nothing.
         let minute = (until.div_euclid(MINUTE) * MINUTE).max(from);
         let end = ((minute.div_euclid(MINUTE) + 1) * MINUTE).min(to);
-        self.count(power, (from, minute), part);
+        self.count(facts, power, (from, minute), part);
         let share = self.micros_at(power) as f64 / (end - minute) as f64;
         let mean = Milliwatts((power.0 as f64 * share.min(1.0)) as i64);
-        self.count(mean, (minute, end), part);
-        self.count(Milliwatts(0), (end, to), part);
+        self.count(facts, mean, (minute, end), part);
+        self.count(facts, Milliwatts(0), (end, to), part);
     }
 
     /// Microseconds for which the battery can hold a power before it is full or empty.
@@ -166,7 +170,7 @@ impl HomeMeter {
     }
 
     /// Counts a power of the battery in `[from, to)` of a part.
-    fn count(&mut self, power: Milliwatts, (from, to): (i64, i64), part: &Part) {
+    fn count(&mut self, facts: &HomeFacts, power: Milliwatts, (from, to): (i64, i64), part: &Part) {
         if from >= to {
             return;
         }
@@ -184,6 +188,9 @@ impl HomeMeter {
             battery.stored_kwh = stored.max(battery.least_kwh);
         }
         let net = Milliwatts(part.net.0 + power.0);
+        if net.0 > 0 {
+            self.carbon_kg += emitted(facts.intensity(), net, (from, to));
+        }
         let (price, sum) = if net.0 > 0 {
             (part.import, &mut self.imported)
         } else {

@@ -15,7 +15,6 @@ use rayon::prelude::*;
 use crate::prices::curve::PriceCurve;
 use crate::simulate::command::{Command, HomeCommands};
 use crate::simulate::device::{ChargeDevice, ExactDevice};
-use crate::simulate::exact::ExactMoney;
 use crate::simulate::facts::Stay;
 use crate::simulate::forecast::{ForecastBook, KnownPrices, Reader};
 use crate::simulate::home::{Home, HomeFacts};
@@ -55,6 +54,8 @@ pub struct HomeStep {
     /// Cost at the meter, and wear. The costs of all steps add up to that of the home, without the
     /// energy that is missing at its end.
     pub cost: Amount,
+    /// Emissions of the energy from the grid in kg; 0 where they are not counted.
+    pub carbon_kg: f64,
 }
 
 /// Outcome of one home.
@@ -84,6 +85,9 @@ pub struct HomeOutcome {
     pub hindsight_cost: Amount,
     /// Cost with a battery that rests, and vehicles that charge at full power from their arrival.
     pub baseline_cost: Amount,
+    /// Emissions of the energy from the grid in kg, and those of the baseline; `None` where they are
+    /// not counted.
+    pub carbon_kg: Option<(f64, f64)>,
     /// Parts of the regret, if it was split.
     pub regret: Option<RegretParts>,
     /// Decisions with what happened until the next one, if they were kept.
@@ -172,6 +176,8 @@ fn outcome(
 ) -> HomeOutcome {
     let meter = &session.meter;
     let cost = meter.total(facts).amount();
+    let baseline = resting(facts, session.row);
+    let carbon_kg = (meter.carbon_kg, baseline.carbon_kg);
     HomeOutcome {
         import_kwh: meter.imported.as_kwh(),
         export_kwh: meter.exported.as_kwh(),
@@ -184,14 +190,15 @@ fn outcome(
         cost,
         shortfall_cost: cost - meter.cost.amount(),
         hindsight_cost,
-        baseline_cost: resting(facts, session.row).amount(),
+        baseline_cost: baseline.total(facts).amount(),
+        carbon_kg: facts.intensity().map(|_| carbon_kg),
         regret,
         steps: session.steps,
     }
 }
 
-/// Cost of a home whose battery rests, and whose vehicles charge at full power from their arrival.
-fn resting(facts: &HomeFacts, row: usize) -> ExactMoney {
+/// Meter of a home whose battery rests, and whose vehicles charge at full power from their arrival.
+fn resting(facts: &HomeFacts, row: usize) -> HomeMeter {
     let home = &facts.homes()[row];
     let stays = stay_meters(facts, row, Relaxation::default());
     let full = |stay: &StayMeter| Command {
@@ -205,7 +212,7 @@ fn resting(facts: &HomeFacts, row: usize) -> ExactMoney {
     };
     let mut meter = HomeMeter::new(row, home.battery.metered(), stays);
     meter.settle(facts, &commands, (micros_of(home.span.0), micros_of(home.span.1)));
-    meter.total(facts)
+    meter
 }
 
 /// Meters of the stays of a home, under relaxed conditions.
@@ -466,5 +473,6 @@ fn step_between(before: &HomeMeter, after: &HomeMeter, (start, end): (i64, i64))
         export_kwh: (after.exported - before.exported).as_kwh(),
         stored_kwh: after.battery.stored_kwh,
         cost: after.cost.amount() - before.cost.amount(),
+        carbon_kg: after.carbon_kg - before.carbon_kg,
     }
 }

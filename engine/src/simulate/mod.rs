@@ -37,6 +37,7 @@
 pub(crate) mod cheapest;
 pub(crate) mod command;
 pub(crate) mod device;
+pub(crate) mod emissions;
 pub(crate) mod episode;
 pub(crate) mod exact;
 pub(crate) mod facts;

@@ -127,7 +127,8 @@ impl<P: Policy> Course<'_, P> {
         commands: &mut Vec<Command>,
     ) -> Result<(), P::Error> {
         commands.clear();
-        let before = (session.meter.drawn, session.meter.cost);
+        let meter = &session.meter;
+        let before = (meter.drawn, meter.cost, meter.carbon_kg);
         if session.meter.missing.micros_at(session.meter.device.power_max) > 0 {
             let settled = self.facts.prices();
             let view = View::new(session, known, settled, (now, until), self.horizon);
@@ -142,6 +143,7 @@ impl<P: Policy> Course<'_, P> {
                 energy_kwh: (session.meter.drawn - before.0).as_kwh(),
                 missing_kwh: session.meter.missing.as_kwh(),
                 cost: session.meter.cost.amount() - before.1.amount(),
+                carbon_kg: session.meter.carbon_kg - before.2,
             });
         }
         Ok(())

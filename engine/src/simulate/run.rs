@@ -91,6 +91,9 @@ pub struct StayOutcome {
     pub hindsight_cost: Amount,
     /// Cost without planning: the device charges at full power from its arrival.
     pub baseline_cost: Amount,
+    /// Emissions of the energy from the grid in kg, and those of the baseline; `None` where they are
+    /// not counted.
+    pub carbon_kg: Option<(f64, f64)>,
     /// Parts of the regret, if it was split.
     pub regret: Option<RegretParts>,
     /// Decisions with what was drawn until the next one, if they were kept.
@@ -197,6 +200,8 @@ fn outcome(
     let stay = &facts.stays()[session.row];
     let hindsight_cost = hindsight(facts, stay).amount();
     let cost = session.meter.total(facts).amount();
+    let baseline = unplanned(facts, stay);
+    let carbon_kg = (session.meter.carbon_kg, baseline.carbon_kg);
     StayOutcome {
         energy_kwh: session.meter.drawn.as_kwh(),
         shortfall_kwh: session.meter.missing.as_kwh(),
@@ -206,7 +211,8 @@ fn outcome(
         // The energies of the steps add up to the rest of the cost.
         shortfall_cost: cost - session.meter.cost.amount(),
         hindsight_cost,
-        baseline_cost: unplanned(facts, stay).amount(),
+        baseline_cost: baseline.total(facts).amount(),
+        carbon_kg: facts.intensity().map(|_| carbon_kg),
         regret: splits_regret.then(|| RegretParts::new(costs, hindsight_cost)),
         steps: session.steps,
     }
@@ -226,12 +232,12 @@ fn hindsight(facts: &Facts, stay: &Stay) -> ExactMoney {
     meter.total(facts)
 }
 
-/// Cost of a stay that charges at full power from its arrival.
-fn unplanned(facts: &Facts, stay: &Stay) -> ExactMoney {
+/// Meter of a stay that charges at full power from its arrival.
+fn unplanned(facts: &Facts, stay: &Stay) -> Meter {
     let (device, need) = Relaxation::default().device(stay);
     let mut meter = Meter::new(ExactDevice::new(&device), need);
     let (start, end) = (micros_of(stay.arrival), micros_of(stay.departure));
     let command = Command { start, end, power: Milliwatts(i64::MAX).min(meter.device.power_max) };
     meter.settle(facts, &[command], (start, end));
-    meter.total(facts)
+    meter
 }

@@ -27,6 +27,8 @@ pub struct Step {
     pub missing_kwh: f64,
     /// Cost of energy and starts. The costs of all steps add up to that of the stay.
     pub cost: Amount,
+    /// Emissions of the energy in kg; 0 where they are not counted.
+    pub carbon_kg: f64,
 }
 
 /// A stay while it is simulated.

@@ -6,6 +6,7 @@
 //! for the whole minute, or until nothing is missing any more.
 use crate::simulate::command::Command;
 use crate::simulate::device::{ExactDevice, MINUTE};
+use crate::simulate::emissions::emitted;
 use crate::simulate::exact::{ExactEnergy, ExactMoney, Milliwatts};
 use crate::simulate::facts::Facts;
 
@@ -17,6 +18,8 @@ pub(crate) struct Meter {
     pub(crate) drawn: ExactEnergy,
     /// Cost of energy and starts.
     pub(crate) cost: ExactMoney,
+    /// Emissions of what was drawn, in kg; 0 where they are not counted.
+    pub(crate) carbon_kg: f64,
     pub(crate) starts: u32,
     /// End of the last time on, in microseconds.
     on_until: i64,
@@ -29,6 +32,7 @@ impl Meter {
             missing: need,
             drawn: ExactEnergy::ZERO,
             cost: ExactMoney::ZERO,
+            carbon_kg: 0.0,
             starts: 0,
             on_until: i64::MIN,
         }
@@ -67,6 +71,7 @@ impl Meter {
             self.cost += self.device.start_cost;
         }
         self.on_until = to;
+        self.carbon_kg += emitted(facts.intensity(), power, (from, to));
         facts.for_each_price(from, to, |start, end, price| {
             let energy = power.over(end - start);
             self.cost += price.of(energy);

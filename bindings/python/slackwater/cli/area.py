@@ -17,17 +17,19 @@ from rich.table import Table
 from rich.text import Text
 
 import slackwater as sw
-from slackwater._engine import InputError
+from slackwater._engine import InputError, table_emissions
 from slackwater._public import tell_renamed
 from slackwater._view import area_notes, shortfall_cause
 from slackwater.area_node import area_nodes
 from slackwater.cli import options
 from slackwater.cli.batch import VehiclesFile, read_all_prices
 from slackwater.cli.clock import Clock
+from slackwater.cli.emissions import CarbonOptions
 from slackwater.cli.files import read_vehicles, write_table
 from slackwater.cli.prices import PriceFormat, PriceOptions
 from slackwater.cli.rounds import Checkpoint, RoundProgress, fingerprint
 from slackwater.cli.screen import amount, answers, remarks, show_notes, tail
+from slackwater.prices import emission_price
 
 LIMITS = "Limits"
 UNMET_SHOWN = 5
@@ -123,6 +125,9 @@ def area(
     currency: options.Currency = None,
     unit: options.Unit = None,
     price_area: options.Area = None,
+    carbon: options.CarbonFile = None,
+    carbon_unit: options.CarbonUnit = None,
+    carbon_price_per_kg: options.CarbonPrice = None,
     out: options.Out = None,
     report: Report = None,
     checkpoint: CheckpointFile = None,
@@ -144,30 +149,39 @@ def area(
     if resume and where is None:
         raise InputError("--resume needs --checkpoint or --out")
     written = {"--out": out, "--report": report, "--checkpoint": where}
-    read = [vehicles, Path(limit_kw), *_files([*prices, *(export_prices or [])])]
+    read = [vehicles, Path(limit_kw), carbon, *_files([*prices, *(export_prices or [])])]
     options.check_apart(written, read)
     options.check_apart({"--report": report, "--checkpoint": where}, [previous])
     source = PriceOptions(prices_format, time_zone, currency, unit, price_area)
     curves, notes = read_all_prices(prices, source)
     export, more_notes = read_all_prices(export_prices, source) if export_prices else (None, [])
+    emissions = CarbonOptions(carbon, carbon_unit, carbon_price_per_kg, time_zone).read()
     nodes, limit_file = _nodes(limit_kw)
     rows = read_vehicles(vehicles)
     if not rows.num_rows:
         raise InputError(f"{vehicles}: there is no vehicle")
     told = None if previous is None else read_vehicles(previous)
     files = [vehicles, *_files([*prices, *(export_prices or [])])]
-    files += [file for file in (limit_file, previous) if file]
+    files += [file for file in (limit_file, previous, carbon) if file]
     words = [*prices, *(export_prices or []), limit_kw, repr(relative_gap), repr(rounds_max)]
-    words += [repr(stability_budget), repr(source)]
+    words += [repr(stability_budget), repr(source), repr((carbon_unit, carbon_price_per_kg))]
     mark = fingerprint(files, words) if where else ""
     memory = Checkpoint(where, mark, resume=resume) if where else None
     if memory and memory.rounds:
         remarks().print(Text(f"going on after {memory.rounds} rounds", style="dim"))
     asked = _Asked(
-        rows, curves, export, nodes, relative_gap, rounds_max, told, stability_budget or 0.0
+        rows,
+        curves,
+        export,
+        nodes,
+        relative_gap,
+        rounds_max,
+        told,
+        stability_budget or 0.0,
+        emissions,
     )
     with memory or nullcontext():
-        plan = _planned(asked, (vehicles, out), clock, memory, shown=progress)
+        plan, carbon_kg = _planned(asked, (vehicles, out), clock, memory, shown=progress)
     if memory:
         if plan.status == "stopped":
             remarks().print(Text(f"stopped; go on with --resume ({where})", style="yellow"))
@@ -177,16 +191,21 @@ def area(
         title = f"Plan of {nodes[0].name}" if len(nodes) > 1 else "Area plan"
         zone = time_zone or "UTC"
         plan.report(report, names=rows.column("id"), title=title, time_zone=zone)
-    _show(plan, rows, {"plans": out, "report": report}, [*notes, *more_notes])
+    files_out = {"plans": out, "report": report}
+    _show(plan, carbon_kg, rows, files_out, [*notes, *more_notes])
     return 0
 
 
 def _show(
-    plan: sw.AreaPlan, rows: pa.Table, written: dict[str, Path | None], notes: list[str]
+    plan: sw.AreaPlan,
+    carbon_kg: float | None,
+    rows: pa.Table,
+    written: dict[str, Path | None],
+    notes: list[str],
 ) -> None:
     """Write the summary, the files, and what there is to say of them."""
     console = answers()
-    console.print(_summary(plan))
+    console.print(_summary(plan, carbon_kg))
     for what, file in written.items():
         if file:
             console.print(Text(f"{what} written to {file}"), soft_wrap=True)
@@ -206,6 +225,7 @@ class _Asked(NamedTuple):
     rounds_max: int
     previous: pa.Table | None
     budget: float
+    carbon: sw.Carbon | None
 
 
 def _planned(
@@ -215,23 +235,25 @@ def _planned(
     memory: Checkpoint | None,
     *,
     shown: bool | None,
-) -> sw.AreaPlan:
-    """Plan, and write what vehicles are told while it is made."""
+) -> tuple[sw.AreaPlan, float | None]:
+    """Plan, write what vehicles are told while it is made, and count their emissions in kg."""
     vehicles, out = files
     writer = _Writer(out, clock) if out else None
+    sink = _Sink(writer, asked.carbon)
     try:
         with RoundProgress(asked.relative_gap, shown=shown) as progress:
             plan = sw.plan_area(
                 asked.rows,
                 asked.prices,
                 export_prices=asked.export,
+                carbon=asked.carbon,
                 nodes=asked.nodes,
                 relative_gap=asked.relative_gap,
                 rounds_max=asked.rounds_max,
                 progress=progress,
                 previous=asked.previous,
                 stability_budget=None if asked.previous is None else asked.budget,
-                sink=writer or (lambda _: None),
+                sink=sink,
                 memory=memory,
             )
         if writer:
@@ -246,7 +268,22 @@ def _planned(
             text = f"stopped while plans were written: there is no {out} of this run{goes_on}"
             remarks().print(Text(text, style="yellow"))
         raise
-    return plan
+    return plan, sink.carbon_kg
+
+
+class _Sink:
+    """Hands plans on to a file as they come, and counts their emissions."""
+
+    def __init__(self, writer: _Writer | None, carbon: sw.Carbon | None) -> None:
+        self._writer = writer
+        self._intensity = None if carbon is None else emission_price(carbon).intensity
+        self.carbon_kg = None if carbon is None else 0.0
+
+    def __call__(self, plans: sw.PlanTable) -> None:
+        if self._intensity is not None and self.carbon_kg is not None:
+            self.carbon_kg += table_emissions(plans, self._intensity)
+        if self._writer:
+            self._writer(plans)
 
 
 class _Writer:
@@ -329,7 +366,7 @@ def _node(fields: dict[str, Any]) -> sw.Node:
     return sw.Node(**fields)
 
 
-def _summary(plan: sw.AreaPlan) -> Table:
+def _summary(plan: sw.AreaPlan, carbon_kg: float | None) -> Table:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(style="bold")
     lines.add_column(justify="right")
@@ -348,6 +385,9 @@ def _summary(plan: sw.AreaPlan) -> Table:
     else:
         saved = amount(plan.baseline_cost - plan.cost)
         lines.add_row("savings", Text(saved, "bold green"), money)
+    if carbon_kg is not None:
+        baseline = f"kg CO2, baseline {amount(plan.baseline_carbon_kg or 0.0)}"
+        lines.add_row("emissions", amount(carbon_kg), baseline)
     lines.add_row("lower bound", amount(plan.bound), f"{money}, gap {plan.relative_gap:.1e}")
     lines.add_row("highest load", amount(max(plan.load_kw, default=0.0)), "kW of vehicles")
     colour = "bold red" if plan.shortfalls else ""

@@ -21,6 +21,7 @@ import slackwater as sw
 from slackwater._engine import InputError
 from slackwater.cli import options
 from slackwater.cli.clock import Clock
+from slackwater.cli.emissions import CarbonOptions
 from slackwater.cli.files import INSTANT, read_vehicles, write_table
 from slackwater.cli.prices import PriceFormat, PriceOptions, read_prices
 from slackwater.cli.screen import (
@@ -61,6 +62,9 @@ def batch(
     currency: options.Currency = None,
     unit: options.Unit = None,
     area: options.Area = None,
+    carbon: options.CarbonFile = None,
+    carbon_unit: options.CarbonUnit = None,
+    carbon_price_per_kg: options.CarbonPrice = None,
     out: options.Out = None,
     strict: Strict = False,
 ) -> int:
@@ -74,11 +78,12 @@ def batch(
     options.check_out(out)
     source = PriceOptions(prices_format, time_zone, currency, unit, area)
     curves, notes = read_all_prices(prices, source)
+    emissions = CarbonOptions(carbon, carbon_unit, carbon_price_per_kg, time_zone).read()
     rows = read_vehicles(vehicles)
     if not rows.num_rows:
         raise InputError(f"{vehicles}: there is no vehicle")
     try:
-        planned = plan_in_chunks(rows, curves)
+        planned = plan_in_chunks(rows, curves, carbon=emissions)
     except InputError as error:
         raise InputError(f"{vehicles}: {error}") from None
     if out:
@@ -166,6 +171,7 @@ def plan_in_chunks(
     vehicles: pa.Table,
     prices: sw.Prices | Mapping[str, sw.Prices],
     *,
+    carbon: sw.Carbon | None = None,
     rows_per_chunk: int = ROWS_PER_CHUNK,
 ) -> Planned:
     """Plan a table in pieces, so that a progress bar can move and Ctrl-C is heard.
@@ -178,7 +184,7 @@ def plan_in_chunks(
             rows = vehicles.slice(first, rows_per_chunk)
             began = perf_counter()
             before = rows_before.set(first)
-            plans = sw.plan_batch(rows, prices)
+            plans = sw.plan_batch(rows, prices, carbon=carbon)
             rows_before.reset(before)
             seconds += perf_counter() - began
             pieces.append(pa.table(plans))
@@ -222,6 +228,9 @@ def _summary(planned: Planned) -> Table:
         "baseline", amount(_total(plans, "baseline_cost")), f"{money}, full power at once"
     )
     lines.add_row("savings", Text(amount(_total(plans, "savings")), "bold green"), money)
+    if "carbon_kg" in plans.column_names:
+        baseline = f"kg CO2, baseline {amount(_total(plans, 'baseline_carbon_kg'))}"
+        lines.add_row("emissions", amount(_total(plans, "carbon_kg")), baseline)
     missing = f"kWh of {short.num_rows:,} stays" if short.num_rows else "kWh"
     colour = "bold red" if short.num_rows else ""
     lines.add_row("shortfall", Text(amount(_total(plans, "shortfall_kwh")), colour), missing)

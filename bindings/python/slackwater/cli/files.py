@@ -112,9 +112,23 @@ def read_vehicles(path: Path) -> pa.Table:
         InputError: The file is not what its ending says, or a time is none.
         OSError: The file cannot be read.
     """
+    return _read_table(path, of="vehicle")
+
+
+def read_periods(path: Path) -> pa.Table:
+    """Read rows of values over time, such as a carbon intensity.
+
+    Raises:
+        InputError: As :func:`read_vehicles`.
+        OSError: The file cannot be read.
+    """
+    return _read_table(path, of="period")
+
+
+def _read_table(path: Path, *, of: str) -> pa.Table:
     if path.suffix.lower() == ".parquet":
         return _parquet(path).read()
-    return _read_text(path, of="vehicle")
+    return _read_text(path, of=of)
 
 
 def read_samples(path: Path) -> pa.Table | pa.RecordBatchReader:

@@ -71,6 +71,35 @@ Area = Annotated[
     ),
 ]
 
+CarbonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--carbon",
+        metavar="FILE",
+        help="Carbon intensity over time, whose price is part of the cost: .csv, .json or .parquet "
+        "with start, end and one column of numbers.",
+        rich_help_panel=PRICES,
+    ),
+]
+CarbonUnit = Annotated[
+    str | None,
+    typer.Option(
+        "--carbon-unit",
+        metavar="UNIT",
+        help="Unit of the intensity, such as gCO2eq/kWh.",
+        rich_help_panel=PRICES,
+    ),
+]
+CarbonPrice = Annotated[
+    float | None,
+    typer.Option(
+        "--carbon-price-per-kg",
+        metavar="MONEY",
+        help="Price of a kg of CO2, in the currency of the prices.",
+        rich_help_panel=PRICES,
+    ),
+]
+
 Now = Annotated[
     str,
     typer.Option(

@@ -9,6 +9,7 @@ import slackwater as sw
 from slackwater._engine import InputError
 from slackwater.cli import options, plan_output
 from slackwater.cli.clock import Clock, parse_deadline, parse_instant
+from slackwater.cli.emissions import CarbonOptions
 from slackwater.cli.files import OutputFormat
 from slackwater.cli.prices import PriceFormat, PriceOptions, read_prices
 
@@ -32,6 +33,7 @@ class Need:
     energy_max_kwh: float | None
     fill_when_negative: bool
     extra: list[tuple[datetime, float]]
+    carbon: sw.Carbon | None
 
     def plan(self, prices: sw.Prices) -> sw.Plan:
         """Plan in kWh or in percent, whichever was given."""
@@ -54,6 +56,7 @@ class Need:
             until=self.until,
             reserve_percent=_given(self.reserve_percent, 0.0),
             fill_when_negative=self.fill_when_negative,
+            carbon=self.carbon,
         )
 
     def _plan_energy(self, prices: sw.Prices) -> sw.Plan:
@@ -68,6 +71,7 @@ class Need:
             until=self.until,
             reserve_kwh=_given(self.reserve_kwh, 0.0),
             energy_max_kwh=self.energy_max_kwh,
+            carbon=self.carbon,
         )
 
     def _refuse_mixture(self) -> None:
@@ -122,6 +126,9 @@ def plan(
     currency: options.Currency = None,
     unit: options.Unit = None,
     area: options.Area = None,
+    carbon: options.CarbonFile = None,
+    carbon_unit: options.CarbonUnit = None,
+    carbon_price_per_kg: options.CarbonPrice = None,
     now: options.Now,
     power_max_kw: options.PowerKw,
     energy_kwh: options.EnergyKwh = None,
@@ -175,6 +182,7 @@ def plan(
         energy_max_kwh=energy_max_kwh,
         fill_when_negative=fill_when_negative,
         extra=[_extra_target(text, time_zone=time_zone, now=start) for text in target_at or []],
+        carbon=CarbonOptions(carbon, carbon_unit, carbon_price_per_kg, time_zone).read(),
     )
     imported = read_prices(prices, PriceOptions(prices_format, time_zone, currency, unit, area))
     planned = need.plan(imported.prices)

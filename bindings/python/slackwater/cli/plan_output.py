@@ -106,6 +106,9 @@ class Answer:
             "marginal_price_per_kwh": plan.marginal_price_per_kwh,
             "unpriced_hours": plan.unpriced_hours,
             "soc_percent_at_end": self._soc_at_end(),
+            "carbon_kg": plan.carbon_kg,
+            "baseline_carbon_kg": plan.baseline_carbon_kg,
+            "carbon_cost": plan.carbon_cost,
             "intervals": [
                 {"start": iso(each.start), "end": iso(each.end), "power_kw": each.power_kw}
                 for each in plan.intervals
@@ -231,6 +234,7 @@ class Answer:
                 _savings(plan),
             )
         ]
+        lines += [Text(f"{words}.") for words in _view.emissions(plan)]
         if (soc := self._soc_at_end()) is not None:
             lines.append(Text(f"The battery ends at {soc:.1f} %."))
         lines += [

@@ -54,7 +54,8 @@
 //!
 //! `request` and `vehicle` check the input, `sub_slots` cuts the curve, `greedy` plans. A single
 //! target at constant power needs no cutting and no sorting (`single_target`, `selection`).
-//! `certificate` proves a plan, `explain`, `gaps` and `forgone` describe it.
+//! `certificate` proves a plan, `verify` checks the certificate and `verify_plan` the plan against its
+//! request, `explain`, `gaps` and `forgone` describe it.
 //!
 //! # References
 //!
@@ -74,6 +75,7 @@ pub(crate) mod single_target;
 pub(crate) mod sub_slots;
 pub(crate) mod vehicle;
 pub(crate) mod verify;
+pub(crate) mod verify_plan;
 
 pub use crate::tolerance::GAP_MAX;
 pub use baseline::{emissions, unmanaged_cost};
@@ -90,3 +92,4 @@ pub use request::{
 pub use selection::slot_selection::{SlotSelection, SlotSet};
 pub use vehicle::{Battery, CAPACITY_MIN_KWH, SocTarget, VehicleError, VehicleRequest};
 pub use verify::verify;
+pub use verify_plan::verify_plan;

@@ -40,7 +40,7 @@ fn instant_kwh(slots: &[PlannedSlot]) -> f64 {
 }
 
 /// Energy that charging at once buys in each slot: slots in full, in time order, until it is there.
-fn at_once_by_slot(slots: &[PlannedSlot], at_once: f64) -> Vec<f64> {
+pub(crate) fn at_once_by_slot(slots: &[PlannedSlot], at_once: f64) -> Vec<f64> {
     let mut before = 0.0;
     let taken = |slot: &PlannedSlot| {
         let capacity = slot.capacity().as_kwh();
