@@ -30,6 +30,10 @@ AXE = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding=
 RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
 
 WIDTHS = (360, 1440, 3840)
+CUT_OFF = (
+    "[...document.querySelectorAll('.scroll, pre')]"
+    ".filter(part => part.scrollWidth > part.clientWidth).map(part => part.innerText)"
+)
 WIDEST = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -122,6 +126,7 @@ def test_every_page_is_readable_in_both_colours(served: Served, window: Window) 
                 window.resize(width, 900)
                 window.open(served.admin + page)
                 assert window.evaluate(WIDEST) <= 0, (name, width)
+                assert window.evaluate(CUT_OFF) == [], (name, width)
                 if pictures and width < 3840:
                     window.picture(Path(pictures) / f"{name}-{scheme}-{width}.png")
             window.resize(1440, 900)
@@ -219,6 +224,9 @@ def test_the_documentation_loads_nothing_from_elsewhere(served: Served, window: 
     )
     # Paths have places where a line may break.
     words = shown["result"]["value"].replace("\u200b", "")
+    for width in WIDTHS:
+        window.resize(width, 900)
+        assert window.evaluate(WIDEST) <= 0, width
     assert "/chargers/{chargerId}/smart-charging-policy" in words
     pictures = os.environ.get("CONSOLE_PICTURES")
     if pictures:
