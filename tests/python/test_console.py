@@ -198,6 +198,12 @@ def test_a_visitor_finds_a_device_by_keyboard(served: Served, window: Window) ->
     assert window.evaluate("location.pathname") == served.pages["vehicle"]
 
 
+def test_a_search_without_a_result_says_what_was_looked_for(served: Served, window: Window) -> None:
+    window.open(served.admin + "/console/find?q=%3Cb%3Enobody")
+    assert window.evaluate("document.querySelector('h1').textContent") == "Nothing found"
+    assert "No device has the ID or the vendor's ID <b>nobody," in text(window)
+
+
 def test_new_events_appear_by_themselves(served: Served, window: Window) -> None:
     window.open(served.admin + "/console/events")
     window.evaluate(
