@@ -7,6 +7,7 @@ at random have others in their place, and so have tokens and cursors.
 Usage: ``python scripts/openapi_examples.py``
 """
 
+import itertools
 import json
 import re
 import uuid
@@ -17,6 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests/golden/service"
 WRITTEN = ROOT / "api/http/examples.json"
+TRANSCRIPTS = ("examples.txt", "reads.txt", "changes.txt")
 EVENT = "user:vendor-action:updated"
 LATEST = "2024-10-01"
 WORDS = {
@@ -52,15 +54,20 @@ def with_words(members: dict[str, Json]) -> dict[str, Json]:
 
 
 def calls(transcript: str) -> Iterator[dict[str, Json]]:
-    """Calls of a transcript that succeeded in the latest version, without their operation."""
+    """Calls of a transcript that succeeded, without their operation.
+
+    Those in an older version have the headers that name it and the user.
+    """
     lines = (GOLDEN / transcript).read_text(encoding="utf-8").partition("\nevents\n")[0]
     for asked, status, answer in re.findall(r"^(\S.*)\n    (\d+) (.*)$", lines, re.MULTILINE):
         method, path, *rest = asked.split(" ", 2)
-        is_old = bool(rest) and rest[0].startswith("(")
-        if status not in {"200", "204"} or is_old or any(word in path for word in IGNORED):
+        if status not in {"200", "204"} or any(word in path for word in IGNORED):
             continue
-        call = {"method": method, "path": with_identifiers(path, transcript)}
-        if rest:
+        call: dict[str, Json] = {"method": method, "path": with_identifiers(path, transcript)}
+        if rest and rest[0].startswith("("):
+            version = rest[0].partition(")")[0].removeprefix("(")
+            call["headers"] = {"Service-User-Id": "ada", "Service-Version": version}
+        elif rest:
             body = unmasked(rest[0], transcript)
             call["body"] = without_ignored(body) if isinstance(body, dict) else body
         if status == "200":
@@ -91,16 +98,23 @@ def event() -> dict[str, Json]:
     return {member: parts[part] for member, part in template.items()}
 
 
-def examples(paths: list[str]) -> str:
+def is_of_oldest_only(operations: dict[str, Json]) -> bool:
+    """Whether the operations of a path exist in the oldest version alone."""
+    shared = next(iter(operations.values()))
+    return any(one["name"] == "Service-User-Id" for one in shared["parameters"])
+
+
+def examples(paths: dict[str, Json]) -> str:
     """The file of examples, for operations with these paths."""
     # A word of a path comes before a parameter: `/chargers/actions/{actionId}`.
     known = sorted(paths, key=lambda path: (path.count("/{"), path))
+    old = {path for path in known if is_of_oldest_only(paths[path])}
     patterns = {path: re.compile(re.sub(r"\{\w+\}", "[^/]+", path)) for path in known}
     found: dict[str, dict[str, Json]] = {}
-    for call in (*calls("reads.txt"), *calls("changes.txt")):
+    for call in itertools.chain.from_iterable(map(calls, TRANSCRIPTS)):
         plain = call["path"].partition("?")[0]
         path = next((path for path in known if patterns[path].fullmatch(plain)), None)
-        if path is not None:
+        if path is not None and ("headers" in call) == (path in old):
             operation = f"{call.pop('method')} {path}"
             found.setdefault(operation, {"operation": operation, **call})
     written = {"calls": list(found.values()), "event": event()}
@@ -110,7 +124,7 @@ def examples(paths: list[str]) -> str:
 def main() -> None:
     """Writes the file."""
     document = json.loads((ROOT / "api/http/openapi.json").read_text(encoding="utf-8"))
-    WRITTEN.write_text(examples(list(document["paths"])), encoding="utf-8")
+    WRITTEN.write_text(examples(document["paths"]), encoding="utf-8")
 
 
 if __name__ == "__main__":

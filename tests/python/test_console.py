@@ -30,6 +30,10 @@ AXE = Path(axe_core_python.__file__).with_name("axe.min.js").read_text(encoding=
 RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
 
 WIDTHS = (360, 1440, 3840)
+CUT_OFF = (
+    "[...document.querySelectorAll('.scroll, pre')]"
+    ".filter(part => part.scrollWidth > part.clientWidth).map(part => part.innerText)"
+)
 WIDEST = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -122,6 +126,7 @@ def test_every_page_is_readable_in_both_colours(served: Served, window: Window) 
                 window.resize(width, 900)
                 window.open(served.admin + page)
                 assert window.evaluate(WIDEST) <= 0, (name, width)
+                assert window.evaluate(CUT_OFF) == [], (name, width)
                 if pictures and width < 3840:
                     window.picture(Path(pictures) / f"{name}-{scheme}-{width}.png")
             window.resize(1440, 900)
@@ -193,6 +198,12 @@ def test_a_visitor_finds_a_device_by_keyboard(served: Served, window: Window) ->
     assert window.evaluate("location.pathname") == served.pages["vehicle"]
 
 
+def test_a_search_without_a_result_says_what_was_looked_for(served: Served, window: Window) -> None:
+    window.open(served.admin + "/console/find?q=%3Cb%3Enobody")
+    assert window.evaluate("document.querySelector('h1').textContent") == "Nothing found"
+    assert "No device has the ID or the vendor's ID <b>nobody," in text(window)
+
+
 def test_new_events_appear_by_themselves(served: Served, window: Window) -> None:
     window.open(served.admin + "/console/events")
     window.evaluate(
@@ -219,6 +230,9 @@ def test_the_documentation_loads_nothing_from_elsewhere(served: Served, window: 
     )
     # Paths have places where a line may break.
     words = shown["result"]["value"].replace("\u200b", "")
+    for width in WIDTHS:
+        window.resize(width, 900)
+        assert window.evaluate(WIDEST) <= 0, width
     assert "/chargers/{chargerId}/smart-charging-policy" in words
     pictures = os.environ.get("CONSOLE_PICTURES")
     if pictures:

@@ -64,7 +64,7 @@ def test_every_example_has_the_form_of_its_schema() -> None:
 
 def test_examples_are_the_golden_answers_of_the_service() -> None:
     written = (ROOT / "api/http/examples.json").read_text(encoding="utf-8")
-    assert openapi_examples.examples(list(DOCUMENT["paths"])) == written
+    assert openapi_examples.examples(DOCUMENT["paths"]) == written
 
 
 def test_an_example_of_another_form_is_found() -> None:
@@ -85,7 +85,7 @@ def commands() -> list[Command]:
         for method, path, operation in operations()
         if "description" in operation
     ]
-    made = ("{actionId}",)
+    made = ("{actionId}", "{scheduleId}")
     lasting = [one for one in shown if not any(part in one.path for part in made)]
     return [one for one in lasting if one.method in {"GET", "PUT"} or one.path.endswith("/link")]
 
@@ -114,5 +114,7 @@ def test_the_document_shows_the_recorded_call(call: Json) -> None:
     method, _, path = call["operation"].partition(" ")
     operation = DOCUMENT["paths"][path][method.lower()]
     assert f'"$BASE{call["path"]}"' in operation["description"]
+    for name, value in call.get("headers", {}).items():
+        assert f'--header "{name}: {value}"' in operation["description"]
     shown = [content["example"] for content in contents(operation) if "example" in content]
     assert shown == [call[part] for part in ("body", "answer") if part in call]

@@ -2,6 +2,8 @@
 //!
 //! `examples.json` is written by `scripts/openapi_examples.py` from the golden answers of the service,
 //! which its tests compare with those of a sandbox. Random identifiers have others in their place.
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, PathItem, Paths};
@@ -38,6 +40,9 @@ struct ExampleCall {
     operation: String,
     /// Path and query that were called.
     path: String,
+    /// Headers of the request beside the token.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
     /// Body of the request.
     #[serde(default)]
     body: Option<Value>,
@@ -103,11 +108,14 @@ fn set_example(content: Option<&mut RefOr<Content>>, example: Option<Value>) {
 fn write_command(call: &ExampleCall) -> String {
     let method = call.operation.split(' ').next().unwrap_or_default();
     let path = &call.path;
+    let headers = call.headers.iter();
+    let headers = headers.map(|(name, value)| format!(" \\\n    --header \"{name}: {value}\""));
+    let headers: String = headers.collect();
     let body = call.body.as_ref().map(|body| format!(" \\\n    --json '{body}'"));
     let body = body.unwrap_or_default();
     format!(
         "```sh\ncurl --request {method} \"$BASE{path}\" \\\n    \
-         --header \"Authorization: Bearer $TOKEN\"{body}\n```"
+         --header \"Authorization: Bearer $TOKEN\"{headers}{body}\n```"
     )
 }
 
@@ -150,6 +158,31 @@ mod tests {
             let name = &call.operation;
             assert!(find_operation(&mut document.paths, name).is_some(), "{name}");
             assert!(seen.insert(name.clone()), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_operation_has_a_recorded_call() {
+        let recorded: BTreeSet<String> =
+            recorded().calls.into_iter().map(|call| call.operation).collect();
+        let document = serde_json::to_value(build_document()).unwrap();
+        let paths = document["paths"].as_object().unwrap().iter();
+        let all = paths.flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().keys();
+            methods.map(move |method| format!("{} {path}", method.to_uppercase()))
+        });
+        let missing: Vec<String> = all.filter(|name| !recorded.contains(name)).collect();
+        assert_eq!(missing, [""; 0]);
+    }
+
+    #[test]
+    fn calls_of_the_oldest_version_name_it_and_the_user() {
+        for call in recorded().calls {
+            let is_old = call.operation.contains(" /me") || call.path.starts_with("/statistics/");
+            let names = call.headers.keys().map(String::as_str).collect::<Vec<_>>();
+            let expected: &[&str] =
+                if is_old { &["Service-User-Id", "Service-Version"] } else { &[] };
+            assert_eq!(names, expected, "{}", call.operation);
         }
     }
 

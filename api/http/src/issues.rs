@@ -91,7 +91,7 @@ impl DeserializeError for Issues {
                 Self::new(at, expected_kind(accepted))
             }
             ErrorKind::MissingField { field } => Self::new(at.push_key(field), "is required"),
-            ErrorKind::UnknownKey { key, .. } => Self::new(at.push_key(key), "is no member"),
+            ErrorKind::UnknownKey { key, .. } => Self::new(at.push_key(key), "is not a member"),
             ErrorKind::UnknownValue { accepted, .. } => {
                 Self::new(at, format!("expected {}", accepted.join(", ")))
             }

@@ -16,6 +16,7 @@ use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::{Content, InfoBuilder, OpenApi, Ref, RefOr, Required, Response};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::auth::gate::is_served;
 use crate::examples::add_examples;
 use crate::handlers::documented_routes;
 use crate::member_words::list_words;
@@ -23,6 +24,7 @@ use crate::page::Pagination;
 use crate::parameters::{parameter, text_schema, word_schema};
 use crate::problem::Problem;
 use crate::problem_meanings::{describe_status, write_table};
+use crate::version::Version;
 
 const ABOUT: &str = "Read and control the energy devices of your users. Get a token: \
     `curl -u CLIENT_ID:CLIENT_SECRET -d grant_type=client_credentials AUTH_URL/oauth2/token`, and \
@@ -113,6 +115,11 @@ fn describe_path_parameter(name: &str) -> String {
     }
 }
 
+/// Returns `true` if a path exists in the oldest version alone, which names the user in a header.
+fn is_of_oldest_only(path: &str) -> bool {
+    !is_served(path, Version(ApiVersion::LATEST))
+}
+
 /// Adds to an operation the parts that follow from its path, and those that all operations have.
 fn complete_operation(operation: &mut Operation, path: &str) {
     operation.operation_id = operation.operation_id.as_deref().map(camel_case);
@@ -129,11 +136,16 @@ fn complete_operation(operation: &mut Operation, path: &str) {
     let about = "The dated version of the answer; without it, that of the client.";
     let versions = word_schema(ApiVersion::ALL.map(ApiVersion::as_str));
     let version = parameter("Service-Version", ParameterIn::Header, versions, about).build();
+    let user = is_of_oldest_only(path).then(|| {
+        let about = "ID of the user. Later versions refuse the header.";
+        let user = parameter("Service-User-Id", ParameterIn::Header, text_schema(), about);
+        user.required(Required::True).build().into()
+    });
     let own = operation.parameters.take().unwrap_or_default();
     let is_page_size =
         |one: &RefOr<Parameter>| matches!(one, RefOr::T(one) if one.name == "pageSize");
     let is_list = own.iter().any(is_page_size);
-    operation.parameters = Some(in_path.chain(own).chain([version.into()]).collect());
+    operation.parameters = Some(in_path.chain(own).chain(user).chain([version.into()]).collect());
     let has_body = operation.request_body.is_some();
     complete_responses(&mut operation.responses.responses, is_list, has_body);
 }

@@ -8,7 +8,7 @@ use slackwater_engine::words;
 
 /// A text that is no code of a manufacturer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no vendor code: capitals, digits and underscores, a capital first")]
+#[error("{given:?} is not a vendor code: capitals, digits and underscores, a capital first")]
 #[non_exhaustive]
 pub struct VendorCodeError {
     /// The text as given.

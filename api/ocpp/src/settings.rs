@@ -364,7 +364,7 @@ mod tests {
             ),
             (
                 json!({"vehicles": {"04A1B2": {"vendor": "Fjord", "device": "car"}}}),
-                "vehicles.04A1B2.vendor: \"Fjord\" is no vendor code",
+                "vehicles.04A1B2.vendor: \"Fjord\" is not a vendor code",
             ),
             (
                 json!({"vehicles": {"04A1B2": {"vendor": "FJORD"}}}),

@@ -40,7 +40,7 @@ words! {
 
 /// A word that is no ability.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no ability; one of {}", Ability::ALL.map(Ability::as_str).join(", "))]
+#[error("{given:?} is not an ability; one of {}", Ability::ALL.map(Ability::as_str).join(", "))]
 pub struct AbilityError {
     /// The word as given.
     pub given: String,

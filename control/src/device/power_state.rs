@@ -30,7 +30,7 @@ words! {
 
 /// A word that is no state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no power delivery state; one of {}", PowerState::words())]
+#[error("{given:?} is not a power delivery state; one of {}", PowerState::words())]
 pub struct PowerStateError {
     /// The word as given.
     pub given: String,
@@ -86,7 +86,9 @@ mod tests {
         }
         let error = PowerState::parse("CHARGING").unwrap_err().to_string();
         assert!(
-            error.starts_with("\"CHARGING\" is no power delivery state; one of unknown, unplugged")
+            error.starts_with(
+                "\"CHARGING\" is not a power delivery state; one of unknown, unplugged"
+            )
         );
     }
 

@@ -29,7 +29,7 @@ words! {
 
 /// A word that is no permission.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no permission; one of {}", Permission::ALL.map(Permission::as_str).join(", "))]
+#[error("{given:?} is not a permission; one of {}", Permission::ALL.map(Permission::as_str).join(", "))]
 pub struct PermissionError {
     /// The word as given.
     pub given: String,
@@ -67,7 +67,7 @@ words! {
 
 /// A word that is no kind of device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no kind of device; one of {}", DeviceKind::ALL.map(DeviceKind::as_str).join(", "))]
+#[error("{given:?} is not a kind of device; one of {}", DeviceKind::ALL.map(DeviceKind::as_str).join(", "))]
 pub struct DeviceKindError {
     /// The word as given.
     pub given: String,
@@ -116,7 +116,7 @@ mod tests {
             assert_eq!(data, format!("{:?}", kind.as_str()));
         }
         let error = DeviceKind::parse("boat").unwrap_err().to_string();
-        assert!(error.starts_with("\"boat\" is no kind of device; one of battery, "), "{error}");
+        assert!(error.starts_with("\"boat\" is not a kind of device; one of battery, "), "{error}");
     }
 
     #[test]

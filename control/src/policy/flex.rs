@@ -423,7 +423,7 @@ pub(crate) mod tests {
             lines,
             [
                 "reserve_percent is 21 %, outside 0 to 20 %",
-                "schedule[\"Monday\"] is no day; days are monday to sunday",
+                "schedule[\"Monday\"] is not a day; days are monday to sunday",
                 "schedule[\"tuesday\"].deadline: \"7:00\" is not HH:MM from 00:00 to 23:59",
                 "schedule[\"tuesday\"].target_percent is -1 %, outside 0 to 100 %",
                 "schedule[\"saturday\"].deadline is missing; a day has a deadline and a target",

@@ -72,7 +72,7 @@ pub enum FlexFault {
         limit: f64,
     },
     /// A name that is no day.
-    #[error("is no day; days are monday to sunday")]
+    #[error("is not a day; days are monday to sunday")]
     NoDay,
     /// A day without one of its two members.
     #[error("is missing; a day has a deadline and a target")]

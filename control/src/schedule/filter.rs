@@ -38,7 +38,7 @@ pub struct Weekdays(u8);
 
 /// A number that is no weekday.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{given} at position {position} is no weekday from 0 (Monday) to 6 (Sunday)")]
+#[error("{given} at position {position} is not a weekday from 0 (Monday) to 6 (Sunday)")]
 pub struct WeekdayError {
     /// Position in the input.
     pub position: usize,

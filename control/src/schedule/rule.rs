@@ -326,7 +326,7 @@ mod tests {
             error.to_string(),
             "rules[1].hour_minute.from: \"7:00\" is not HH:MM from 00:00 to 23:59; \
              rules[1].hour_minute.to: \"24:00\" is not HH:MM from 00:00 to 23:59; \
-             rules[1].weekdays: 7 at position 1 is no weekday from 0 (Monday) to 6 (Sunday)"
+             rules[1].weekdays: 7 at position 1 is not a weekday from 0 (Monday) to 6 (Sunday)"
         );
     }
 

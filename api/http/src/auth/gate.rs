@@ -116,7 +116,7 @@ pub async fn name_user(State(app): State<App>, mut request: Request, next: Next)
 }
 
 /// Returns `true` if a path exists in a version (VER-18).
-fn is_served(path: &str, version: Version) -> bool {
+pub(crate) fn is_served(path: &str, version: Version) -> bool {
     if path == "/me" || path.starts_with("/me/") {
         return version.has(Field::MeResource);
     }

@@ -261,7 +261,7 @@ fn read_scopes(
     kind: Option<DeviceKind>,
 ) -> Result<scope::GrantedByKind, String> {
     let granted = scope::parse_scopes(words, has_old_names)
-        .map_err(|index| format!("{:?} is no scope; one of {}", words[index], all_scopes()))?;
+        .map_err(|index| format!("{:?} is not a scope; one of {}", words[index], all_scopes()))?;
     let reads = |(of, granted): &(DeviceKind, Granted)| {
         kind.is_none_or(|kind| kind == *of) && granted.contains(&Permission::ReadData)
     };
@@ -420,6 +420,6 @@ mod tests {
         assert!(ask(&["vehicle:read:data"], Some(DeviceKind::Charger)).is_err());
         assert!(read_scopes(&["offline_access".to_owned()], true, None).is_ok());
         let error = ask(&["vehicle:read:data", "offline_access"], None).unwrap_err();
-        assert!(error.starts_with("\"offline_access\" is no scope; one of battery:"), "{error}");
+        assert!(error.starts_with("\"offline_access\" is not a scope; one of battery:"), "{error}");
     }
 }

@@ -87,7 +87,7 @@ fn a_field_that_is_wrong_is_named_with_its_line() {
     check(
         &HOME.replace("code: FJORD", "code: Fjord"),
         &expect![[
-            r#"line 3: vendors[0].code: "Fjord" is no vendor code: capitals, digits and underscores, a capital first"#
+            r#"line 3: vendors[0].code: "Fjord" is not a vendor code: capitals, digits and underscores, a capital first"#
         ]],
     );
     check(
@@ -151,7 +151,7 @@ samples:
         line 18: tariffs[0]: rates[1].cost: "0,2" is not a decimal number such as 0.25 or -1
         line 20: flex_policies[0]: reserve_percent is 50 %, outside 0 to 20 %
         line 21: flex_policies[1].vehicle: there is no vehicle "cat"
-        line 21: flex_policies[1]: schedule["someday"] is no day; days are monday to sunday
+        line 21: flex_policies[1]: schedule["someday"] is not a day; days are monday to sunday
         line 23: charger_policies[0].charger: there is no charger "car"
         line 25: vehicle_policies[0]: minimum_charge_limit_percent: 101 % is outside 0 to 100 %
         line 27: samples[0].device: there is no device "bike"

@@ -929,7 +929,10 @@ mod tests {
                 &["client", "list", "--admin", "localhost:8083"],
                 "`localhost:8083` is not an address such",
             ),
-            (&["device", "list", "--kind", "car"], "\"car\" is no kind of device; one of battery"),
+            (
+                &["device", "list", "--kind", "car"],
+                "\"car\" is not a kind of device; one of battery",
+            ),
             (
                 &["prices", "at", "--client", "c", "--location", "home"],
                 "`home` is not an identifier such",

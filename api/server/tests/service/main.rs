@@ -12,6 +12,7 @@ mod devices;
 mod disk;
 mod dropped;
 mod encrypted;
+mod examples;
 mod fetching;
 mod golden;
 mod grid_orders;

@@ -211,7 +211,7 @@ async fn what_does_not_exist_is_refused_and_not_an_empty_list() {
         ("/devices/the-box", 404, "device \"the-box\" not found"),
         ("/clients/nobody", 404, "client \"nobody\" not found"),
         ("/control/actions/7", 404, "action \"7\" not found"),
-        ("/devices?kind=car", 400, "is no kind of device; one of battery, charger"),
+        ("/devices?kind=car", 400, "is not a kind of device; one of battery, charger"),
         ("/devices?vendr=A", 400, "/vendr: is not a condition; one of client, user, kind, vendor"),
     ] {
         let (found, _, problem) = ask(&router, (Method::GET, path), &[], "").await;

@@ -22,7 +22,7 @@ pub enum ApiVersion {
 
 /// Error of a text that is no version (VER-06).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no version; one of {}", ApiVersion::ALL.map(ApiVersion::as_str).join(", "))]
+#[error("{given:?} is not a version; one of {}", ApiVersion::ALL.map(ApiVersion::as_str).join(", "))]
 pub struct ApiVersionError {
     /// The text as given.
     pub given: String,

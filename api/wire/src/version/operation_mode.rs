@@ -7,7 +7,7 @@ use crate::version::dated::ApiVersion;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OperationModeError {
     /// No mode has this name.
-    #[error("{given:?} is no operation mode; one of {}", OperationMode::ALL.map(OperationMode::as_str).join(", "))]
+    #[error("{given:?} is not an operation mode; one of {}", OperationMode::ALL.map(OperationMode::as_str).join(", "))]
     Unknown {
         /// The word as given.
         given: String,

@@ -28,8 +28,8 @@ use crate::admin::console::chart::{Chart, Drawing, Panel, Step};
 use crate::admin::console::frame::{Page, address, render};
 use crate::admin::console::unit;
 use crate::admin::console::words::{
-    Tone, ago, badge, cause, clock, command, controller, energy, kind, money, name, percent, state,
-    trimmed,
+    Tone, ago, badge, cause, clock, command, controller, energy, kind, money, name, percent,
+    period, state, trimmed,
 };
 use crate::admin::console::worlds::device_of;
 
@@ -224,8 +224,7 @@ impl View {
                 } @else {
                     @for interval in &plan.intervals {
                         li {
-                            (clock(interval.start, self.time_zone)) " to "
-                            (clock(interval.end, self.time_zone))
+                            (period(interval.start, interval.end, self.time_zone))
                             ": " (SHARED_REASON) "."
                         }
                     }

@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::Uri;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::http::{StatusCode, Uri};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use maud::{Markup, html};
@@ -57,11 +57,22 @@ pub(crate) async fn find(State(worlds): State<Vec<App>>, uri: Uri) -> Result<Res
         if let Some(id) = named {
             return Ok(Redirect::to(&format!("/console/devices/{id}")).into_response());
         }
-        let what = "a device with that ID or vendor's ID, or a home whose ID begins with it";
-        return Err(Problem::no_entity(what).into());
+        return Ok((StatusCode::NOT_FOUND, say_nothing_found(wanted)).into_response());
     };
     let to = address("/console/homes", &[("client", &client.id), ("find", wanted)]);
     Ok(Redirect::to(&to).into_response())
+}
+
+fn say_nothing_found(wanted: &str) -> Html<String> {
+    let content = html! {
+        h1 { "Nothing found" }
+        p {
+            "No device has the ID or the vendor's ID " code { (wanted) }
+            ", and the ID of no home begins with it."
+        }
+        p { a href="/console/homes" { "All homes" } }
+    };
+    render("Nothing found", None, &content)
 }
 
 /// Shows a page of the homes of a client; without a client, the clients.

@@ -109,7 +109,7 @@ pub(super) fn list_clients(app: &App, clients: &[ClientRow]) -> Markup {
     }
     html! {
         div.scroll tabindex="0" role="region" aria-label="Clients" {
-            table {
+            table.stack {
                 thead { tr {
                     th { "Client" } th { "Environment" } th.number { "Homes" }
                     th.number { "Vehicles" } th.number { "Chargers" } th.number { "Other" }
@@ -127,8 +127,10 @@ pub(super) fn list_clients(app: &App, clients: &[ClientRow]) -> Markup {
                                 small { code { (client.id) } }
                             }
                             td { (client.environment.as_str()) }
-                            td.number { (homes) } td.number { (vehicles) }
-                            td.number { (chargers) } td.number { (others) }
+                            td.number data-label="Homes" { (homes) }
+                            td.number data-label="Vehicles" { (vehicles) }
+                            td.number data-label="Chargers" { (chargers) }
+                            td.number data-label="Other" { (others) }
                         }
                     }
                 }

@@ -49,10 +49,24 @@ fn age(age: TimeDelta) -> String {
     }
 }
 
+/// Format of an instant in words of chrono.
+const DAY_AND_TIME: &str = "%a %d %b, %H:%M";
+
 /// An instant on the wall clock of a zone.
 pub(crate) fn clock(at: DateTime<Utc>, time_zone: Tz) -> Markup {
-    let local = at.with_timezone(&time_zone).format("%a %d %b, %H:%M");
+    let local = at.with_timezone(&time_zone).format(DAY_AND_TIME);
     html! { time datetime=(at.to_rfc3339()) { (local) } }
+}
+
+/// A period on the wall clock of a zone, with the day of its end where it is another one.
+pub(crate) fn period(start: DateTime<Utc>, end: DateTime<Utc>, time_zone: Tz) -> Markup {
+    let is_same_day =
+        start.with_timezone(&time_zone).date_naive() == end.with_timezone(&time_zone).date_naive();
+    let format = if is_same_day { "%H:%M" } else { DAY_AND_TIME };
+    html! {
+        (clock(start, time_zone)) " to "
+        time datetime=(end.to_rfc3339()) { (end.with_timezone(&time_zone).format(format)) }
+    }
 }
 
 pub(crate) fn power(power: Power) -> String {
@@ -223,6 +237,21 @@ mod tests {
     use slackwater_engine::units::{kw, money as amount};
 
     use super::*;
+
+    #[test]
+    fn periods_name_their_day_once() {
+        let oslo = chrono_tz::Europe::Oslo;
+        let shown = |start: &str, end: &str| {
+            let html = period(start.parse().unwrap(), end.parse().unwrap(), oslo).into_string();
+            let texts = html.split('>').filter_map(|part| part.split('<').next());
+            texts.collect::<String>()
+        };
+        let same = shown("2026-01-15T01:11:00Z", "2026-01-15T02:00:00Z");
+        assert_eq!(same, "Thu 15 Jan, 02:11 to 03:00");
+        // The day is that of the zone.
+        let midnight = shown("2026-01-14T22:30:00Z", "2026-01-14T23:30:00Z");
+        assert_eq!(midnight, "Wed 14 Jan, 23:30 to Thu 15 Jan, 00:30");
+    }
 
     #[test]
     fn numbers_read_well() {
