@@ -44,9 +44,7 @@ def type_of(schema: Json) -> str:
     return " or ".join(texts)
 
 
-def operation_lines(
-    path: str, method: str, operation: Json, level: str = "####"
-) -> Iterator[str]:
+def operation_lines(path: str, method: str, operation: Json, level: str = "####") -> Iterator[str]:
     """Section of one operation."""
     yield f"{level} {method.upper()} `{path}`"
     yield ""
