@@ -274,8 +274,8 @@ impl HomeFacts {
         })
     }
 
-    /// The same facts with the carbon intensity of the grid in kg per kWh, by which emissions are
-    /// counted. Time without an intensity counts for nothing.
+    /// Facts with the carbon intensity of the grid in kg per kWh, by which emissions are counted. Time
+    /// without an intensity counts for nothing.
     #[must_use]
     pub fn with_intensity(self, intensity: PriceCurve) -> Self {
         Self { intensity: Some(intensity), ..self }
