@@ -122,6 +122,12 @@ const FAMILIES: &[(Kind, &str, &str)] = &[
          charge point agrees with the profiles that were written.",
     ),
     (Kind::Counter, "slackwater_panics_total", "Panics of jobs, each of which begins again."),
+    (
+        Kind::Gauge,
+        "slackwater_plans",
+        "Devices by the state of their last plan: planned, short if energy is missing at a deadline, \
+         or the reason why there is no plan.",
+    ),
     (Kind::Gauge, "slackwater_polled_devices", "Devices that this process polls."),
     (
         Kind::Counter,

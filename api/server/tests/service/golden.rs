@@ -2,13 +2,14 @@
 //!
 //! They do not say what is right, which the other tests do, but show in a review what a change
 //! alters. `UPDATE_EXPECT=1` writes them anew.
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 use axum::http::Method;
 use expect_test::expect_file;
 use serde_json::{Map, Value, json};
 use slackwater_sandbox::words::uuid_of;
+use slackwater_service::jobs::measuring::count_plans;
 use slackwater_service::outbox::names::DEVICE_CHANGED;
 use slackwater_store::events;
 use slackwater_wire::version::dated::ApiVersion;
@@ -405,13 +406,23 @@ async fn plans_of_twenty_homes() {
 async fn check_plans(on: On) {
     let street = street(on).await;
     let mut transcript = Transcript::default();
-    let mut lines = Vec::new();
+    let (mut lines, mut states) = (Vec::new(), BTreeMap::<String, usize>::new());
     for (name, id) in street.names().await {
         let plan = street.get(&format!("/plans/{id}")).await;
+        let missing = plan["plan"]["shortfall_kwh"].as_f64();
+        let planned = missing.map(|missing| if missing > 0.0 { "short" } else { "planned" });
+        if let Some(state) = planned.or_else(|| plan["idle"].as_str()) {
+            *states.entry(state.to_owned()).or_default() += 1;
+        }
         lines.push(transcript.numbered(&format!("{name} {plan}")));
     }
     expect_file![golden("plans.txt")].assert_eq(&(lines.join("\n") + "\n"));
     assert!(lines.len() > 40, "{}", lines.len());
+    let counted = count_plans(&street.stage.app).into_iter().filter(|(_, count)| *count > 0);
+    assert_eq!(
+        counted.map(|(state, count)| (state.to_owned(), count)).collect::<BTreeMap<_, _>>(),
+        states
+    );
 }
 
 /// Path of a golden file.

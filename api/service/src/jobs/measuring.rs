@@ -3,16 +3,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use metrics::gauge;
+use slackwater_control::policy::ask::NoRequest;
 use slackwater_engine::units::Power;
 
 use crate::clock::Clock;
 use crate::grid::recording::measure_area;
 use crate::state::App;
+use slackwater_store::plans::Outcome;
 use slackwater_store::prices::SeriesName;
 use slackwater_store::rows::Pair;
 
 /// Interval of the measurements.
 const INTERVAL: TimeDelta = TimeDelta::seconds(15);
+
+/// State of a plan that has all energy by its deadlines, and of one that has not.
+const PLANNED: &str = "planned";
+const SHORT: &str = "short";
 
 /// Devices by manufacturer, and by whether the last read reached them.
 type DeviceCounts = BTreeMap<(String, &'static str), usize>;
@@ -25,6 +31,7 @@ pub async fn run(worlds: Vec<App>) {
         for app in &worlds {
             measure_prices(app);
             measure_ages(app);
+            measure_plans(app);
         }
         if let Some(app) = worlds.first() {
             // All environments share the tables.
@@ -98,6 +105,39 @@ fn measure_ages(app: &App) {
     });
     gauge!("slackwater_reading_oldest_seconds", "environment" => environment).set(age_of(read_at));
     gauge!("slackwater_action_oldest_seconds", "environment" => environment).set(age_of(acted_at));
+}
+
+/// Devices of an environment by the state of their last plan.
+fn measure_plans(app: &App) {
+    let environment = app.environment().as_str();
+    for (state, count) in count_plans(app) {
+        gauge!("slackwater_plans", "environment" => environment, "state" => state)
+            .set(count as f64);
+    }
+}
+
+/// Number of devices for each state of a plan, 0 among them: `planned`, `short` if energy is missing
+/// at a deadline, or the reason why there is no plan.
+#[must_use]
+pub fn count_plans(app: &App) -> BTreeMap<&'static str, usize> {
+    let idle = NoRequest::ALL.map(NoRequest::as_str);
+    let states = [PLANNED, SHORT].into_iter().chain(idle);
+    let mut counts: BTreeMap<&str, usize> = states.map(|state| (state, 0)).collect();
+    let ids = app.poller().ids();
+    app.cache().read(|tables| {
+        for plan in ids.iter().filter_map(|id| tables.plans.plan(*id)) {
+            *counts.entry(plan_state(&plan.state.outcome)).or_default() += 1;
+        }
+    });
+    counts
+}
+
+fn plan_state(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Planned(made) if made.summary.shortfall.is_zero() => PLANNED,
+        Outcome::Planned(_) => SHORT,
+        Outcome::Idle(reason) => reason.as_str(),
+    }
 }
 
 /// Limits of areas in force, and the power that is known of their devices. An area without a limit has
