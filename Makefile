@@ -333,7 +333,7 @@ tests/oidc/node_modules/.package-lock.json: tests/oidc/package-lock.json | $(VEN
 .PHONY: rust-test
 rust-test: build tests/oidc/node_modules/.package-lock.json
 	$(call step,workspace: tests)
-	cargo nextest run $(WORKSPACE) --filterset 'not package(slackwater-tree)'
+	cargo nextest run --no-fail-fast $(WORKSPACE) --filterset 'not package(slackwater-tree)'
 	cargo test $(WORKSPACE) --doc
 
 # A workspace of its own, as another project would have. It shares what is compiled.

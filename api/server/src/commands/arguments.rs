@@ -924,7 +924,7 @@ mod tests {
             (&["sandbox", "hand", "unplug"], "`unplug` is not JSON; `--help` has an example"),
             (&["client", "list", "--admin-token", "short"], "a token is at least 20"),
             (&["client", "create", "--environment", "staging"], "`staging` is not an environment"),
-            (&["client", "create", "--environment", "sandbox", "--version", "1"], "no version"),
+            (&["client", "create", "--environment", "sandbox", "--version", "1"], "not a version"),
             (
                 &["client", "list", "--admin", "localhost:8083"],
                 "`localhost:8083` is not an address such",
