@@ -36,7 +36,7 @@ OLDEST = {"Service-Version": "2023-05-01"}
 NAMING = {
     *("actionId", "areaId", "assetId", "batteryId", "chargerId", "hvacId", "inverterId"),
     *("policyId", "scheduleId", "tariffId", "userId", "vehicleId", "vendor", "zoneId"),
-    *("after", "before", "locationId", "targetId", "chargingLocationId"),
+    *("after", "before", "locationId", "targetId", "chargingLocationId", "Service-User-Id"),
 }
 # All others: they say how much, when, or in which form.
 PLAIN = {

@@ -163,8 +163,8 @@ def check(policy: FlexPolicy, *, fixed_reserve_percent: float | None = None) -> 
     Example:
         >>> check(FlexPolicy(21, {"monday": Day("07:00", 101), "Friday": Day("07:00", 80)}))
         Traceback (most recent call last):
-        slackwater.InputError: reserve_percent is 21 %, outside 0 to 20 %; schedule["Friday"] is not \
-a day; days are monday to sunday; schedule["monday"].target_percent is 101 %, outside 0 to 100 %
+        slackwater.InputError: reserve_percent is 21 %, outside 0 to 20 %; schedule["Friday"] is \
+not a day; days are monday to sunday; schedule["monday"].target_percent is 101 %, outside 0 to 100 %
     """
     _engine.flex_check(_policy(policy), fixed_reserve_percent=fixed_reserve_percent)
 

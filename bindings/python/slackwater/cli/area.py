@@ -169,17 +169,8 @@ def area(
     memory = Checkpoint(where, mark, resume=resume) if where else None
     if memory and memory.rounds:
         remarks().print(Text(f"going on after {memory.rounds} rounds", style="dim"))
-    asked = _Asked(
-        rows,
-        curves,
-        export,
-        nodes,
-        relative_gap,
-        rounds_max,
-        told,
-        stability_budget or 0.0,
-        emissions,
-    )
+    terms = (relative_gap, rounds_max, told, stability_budget or 0.0, emissions)
+    asked = _Asked(rows, curves, export, nodes, *terms)
     with memory or nullcontext():
         plan, carbon_kg = _planned(asked, (vehicles, out), clock, memory, shown=progress)
     if memory:

@@ -156,9 +156,8 @@ def plan(
     2026-01-05T18:00+01:00 --power-max-kw 11 --energy-kwh 30 --by 07:00
     """
     clock = Clock(time_zone)
-    options.check_out(out)
-    options.check_out(plot, option="--plot")
-    options.check_out(save, option="--save")
+    for option, file in (("--out", out), ("--plot", plot), ("--save", save)):
+        options.check_out(file, option=option)
     start = parse_instant(now, option="--now")
 
     def deadline(text: str | None, option: str) -> datetime | None:
