@@ -214,7 +214,7 @@ wheel-short: build
 		maturin build --quiet --locked --profile dev --features default --auditwheel skip --out $(TARGET)/wheel
 	$(PYTHON) scripts/check_wheel.py --size-max-mb 100 $(TARGET)/wheel/*.whl
 	$(call step,source distribution in an empty environment)
-	maturin sdist --quiet --out $(TARGET)/wheel
+	maturin sdist --out $(TARGET)/wheel
 	rm -rf $(TARGET)/sdist
 	mkdir $(TARGET)/sdist
 	cp --archive --link $(TARGET)/debug $(TARGET)/sdist/debug
