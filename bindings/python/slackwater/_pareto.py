@@ -63,8 +63,8 @@ def pareto(
 
     Args:
         plan: Makes a plan for a :class:`slackwater.Carbon`, with any planner
-            that takes ``carbon=``. Of a batch the sums of its rows count, of a
-            plan with scenarios the expected values. A :class:`ChargePolicy`
+            that takes ``carbon=``. Of a batch the sums of its rows count, without
+            those in error; of a plan with scenarios the expected values. A :class:`ChargePolicy`
             does not know its emissions.
         intensity: Carbon intensity, as of :class:`slackwater.Carbon`.
         prices_per_kg: Prices of a kg, in the currency of the plans.
